@@ -1,0 +1,1 @@
+"""kinfolk finds which embeddings belong together."""

@@ -1,0 +1,222 @@
+"""FeatureSet: vectors, and what is known about each of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kinfolk.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+Matrix = Union[NDArray[Any], "torch.Tensor", "FeatureSet"]
+Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
+
+BLOCK_BYTES = 64 << 20  # memory-mapped features are walked through in blocks of about this size
+ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureSet:
+    """Feature vectors with what is known about each row; every field but `features` may be None.
+
+    Shapes: features (n, d) float32, in memory or memory-mapped; labels (n,) int64, where -1 means unknown;
+    cameras (n,) int64; names (n,) str; query (n,) bool; part_index (n,) int64, a position in `part_names`.
+    `label_names[label]` is the text of a label where the file had texts instead of numbers.
+
+    >>> fs = FeatureSet(np.eye(4), labels=[0, 0, 1, 1], part_index=[0, 0, 1, 1], part_names=("train", "test"))
+    >>> fs
+    FeatureSet(4 x 4, 2 classes, parts train 2 + test 2)
+    >>> fs.part("test").labels
+    array([1, 1])
+    """
+
+    features: NDArray[np.float32]
+    labels: NDArray[np.int64] | None = None
+    cameras: NDArray[np.int64] | None = None
+    names: NDArray[np.str_] | None = None
+    query: NDArray[np.bool_] | None = None
+    part_index: NDArray[np.int64] | None = None
+    part_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        features = as_matrix(self.features)
+        if features.dtype != np.float32:
+            features = features.astype(np.float32)
+        object.__setattr__(self, "features", features)
+        for name, dtype in zip(ROW_FIELDS, (np.int64, np.int64, np.str_, np.bool_, np.int64), strict=True):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _column(name, value, dtype, len(features)))
+        object.__setattr__(self, "part_names", tuple(self.part_names))
+        object.__setattr__(self, "label_names", tuple(self.label_names))
+        self._check_names("part_index", self.part_names, lowest=0)
+        if self.label_names:
+            self._check_names("labels", self.label_names, lowest=-1)
+
+    def _check_names(self, field: str, names: tuple[str, ...], lowest: int) -> None:
+        numbers = getattr(self, field)
+        if numbers is None or len(numbers) == 0:
+            return
+        bad = np.flatnonzero((numbers < lowest) | (numbers >= len(names)))
+        if len(bad):
+            raise InputError(f"{field}: row {bad[0]} is {numbers[bad[0]]}, but there are only {len(names)} names for it")
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @property
+    def dim(self) -> int:
+        """Number of dimensions of a vector."""
+        return int(self.features.shape[1])
+
+    def part(self, name: str) -> FeatureSet:
+        """Return the rows of one part; neighbouring rows stay a view, so a memory-mapped part is not read."""
+        if name not in self.part_names or self.part_index is None:
+            have = ", ".join(self.part_names) or "none"
+            raise InputError(f"unknown part {name!r}; parts of this set: {have}")
+        chosen = np.flatnonzero(self.part_index == self.part_names.index(name))
+        if len(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen):
+            return self.take(slice(int(chosen[0]), int(chosen[-1]) + 1))
+        return self.take(chosen)
+
+    def take(self, rows: Rows) -> FeatureSet:
+        """Return the chosen rows, in that order.
+
+        >>> FeatureSet(np.eye(3), labels=[5, 6, 7]).take(np.array([2, 0])).labels
+        array([7, 5])
+        """
+        columns = {f: getattr(self, f)[rows] for f in ROW_FIELDS if getattr(self, f) is not None}
+        return replace(self, features=self.features[rows], **columns)
+
+    def validate(self) -> FeatureSet:
+        """Read every row once and refuse vectors that are zero or not finite, by row number."""
+        for start, block in blocks(self.features):
+            check_rows(block, start)
+        return self
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write to `path` in the format of its suffix (see `kinfolk.formats`); never over a file unless `force`."""
+        from kinfolk.formats import save
+
+        save(self, path, force=force)
+
+    def __repr__(self) -> str:
+        facts = [f"{len(self):,} x {self.dim}"]
+        if self.labels is not None:
+            facts.append(f"{len(np.unique(self.labels[self.labels >= 0])):,} classes")
+        if self.cameras is not None:
+            facts.append(f"{len(np.unique(self.cameras))} cameras")
+        if self.query is not None:
+            facts.append(f"{int(self.query.sum()):,} queries")
+        if self.part_index is not None:
+            counts = np.bincount(self.part_index, minlength=len(self.part_names))
+            parts = " + ".join(f"{n} {c:,}" for n, c in zip(self.part_names, counts, strict=True))
+            facts.append(f"parts {parts}")
+        if isinstance(self.features, np.memmap):
+            facts.append("memory-mapped")
+        return f"FeatureSet({', '.join(facts)})"
+
+
+def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
+    """Return features as an (n, d) array of real numbers without copying where that is possible.
+
+    >>> as_matrix([[1, 2], [3, 4]]).shape
+    (2, 2)
+    >>> as_matrix(np.zeros(3))
+    Traceback (most recent call last):
+    kinfolk.errors.InputError: features must have the shape (n, d), not (3,)
+    """
+    if isinstance(X, FeatureSet):
+        return X.features
+    if hasattr(X, "detach"):  # a torch tensor, without importing torch
+        X = X.detach().cpu()
+        X = (X.float() if not X.dtype.is_floating_point or X.dtype.itemsize == 2 else X).numpy()
+    matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if matrix.dtype.kind not in "fiu":
+        raise InputError(f"features must be real numbers, not {matrix.dtype} (object arrays and pickles are never loaded)")
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise InputError(f"features must have the shape (n, d), not {matrix.shape}")
+    if len(matrix) == 0:
+        raise InputError("features hold no rows")
+    return matrix
+
+
+def blocks(matrix: NDArray[Any], block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Walk through the rows of a matrix that may be larger than memory: (first row, block)."""
+    rows = max(1, block_bytes // (4 * matrix.shape[1]))
+    for start in range(0, len(matrix), rows):
+        yield start, matrix[start : start + rows]
+
+
+def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
+    """Refuse vectors that are zero or not finite, by row number."""
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
+        kind = "NaN" if np.isnan(block[bad[0]]).any() else "an infinite value"
+        raise InputError(f"features: row {first_row + bad[0]} has {kind}{_more(bad)}; remove or repair such rows")
+    zero = np.flatnonzero(~block.any(axis=1))
+    if len(zero):
+        raise InputError(
+            f"features: row {first_row + zero[0]} is a zero vector{_more(zero)}, which has no direction to compare;"
+            " remove such rows"
+        )
+
+
+def unit_rows(X: Matrix, rows: Rows = slice(None)) -> NDArray[np.float32]:
+    """Return the chosen rows as checked float32 vectors of length one, C-contiguous.
+
+    >>> unit_rows(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]], dtype=float32)
+    """
+    matrix = as_matrix(X)
+    first, last, _ = rows.indices(len(matrix)) if isinstance(rows, slice) else (0, len(rows), 1)
+    chosen = matrix[rows]
+    unit = np.empty((last - first, matrix.shape[1]), dtype=np.float32)
+    for start, block in blocks(chosen):
+        check_rows(block, first + start)
+        # dividing by the largest value first keeps the squares of tiny and of huge numbers inside the range of floats
+        scaled = block / np.abs(block).max(axis=1, keepdims=True).astype(np.float64)
+        scaled /= np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+        unit[start : start + len(block)] = scaled
+    return unit
+
+
+def integer_labels(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Turn texts into labels: numbers stay as they are, other texts are numbered in alphabetical order.
+
+    >>> integer_labels(["7", "-1"])
+    (array([ 7, -1]), ())
+    >>> integer_labels(["cat", "dog", "cat"])
+    (array([0, 1, 0]), ('cat', 'dog'))
+    """
+    try:
+        return np.array([int(t) for t in texts], dtype=np.int64), ()
+    except ValueError:
+        names, numbers = np.unique(np.asarray(texts, dtype=np.str_), return_inverse=True)
+        return numbers.astype(np.int64), tuple(str(n) for n in names)
+
+
+def _column(name: str, value: ArrayLike, dtype: type, rows: int) -> NDArray[Any]:
+    column = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if column.dtype.kind == "O":
+        raise InputError(f"{name} is an object array, which may hold anything: {dtype.__name__} was expected")
+    if column.ndim != 1 or len(column) != rows:
+        raise InputError(f"{name} must be one value a row: {rows} were expected, the shape is {column.shape}")
+    kinds = {np.int64: "iu", np.bool_: "b", np.str_: "U"}[dtype]
+    whole = column.dtype.kind == "f" and dtype is np.int64 and bool(np.all(column == np.floor(column)))
+    if column.dtype.kind not in kinds and not whole:
+        raise InputError(f"{name} must be {dtype.__name__}, not {column.dtype}")
+    return column.astype(dtype, copy=False)
+
+
+def _more(bad: NDArray[np.int64]) -> str:
+    return f" (and {len(bad) - 1} more in this block)" if len(bad) > 1 else ""
