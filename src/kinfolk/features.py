@@ -67,7 +67,9 @@ class FeatureSet:
             return
         bad = np.flatnonzero((numbers < lowest) | (numbers >= len(names)))
         if len(bad):
-            raise InputError(f"{field}: row {bad[0]} is {numbers[bad[0]]}, but there are only {len(names)} names for it")
+            raise InputError(
+                f"{field}: row {bad[0]} is {numbers[bad[0]]}, but there are only {len(names)} names for it"
+            )
 
     def __len__(self) -> int:
         return len(self.features)
@@ -141,7 +143,9 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
         X = (X.float() if not X.dtype.is_floating_point or X.dtype.itemsize == 2 else X).numpy()
     matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
     if matrix.dtype.kind not in "fiu":
-        raise InputError(f"features must be real numbers, not {matrix.dtype} (object arrays and pickles are never loaded)")
+        raise InputError(
+            f"features must be real numbers, not {matrix.dtype} (object arrays and pickles are never loaded)"
+        )
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InputError(f"features must have the shape (n, d), not {matrix.shape}")
     if len(matrix) == 0:

@@ -1,0 +1,147 @@
+"""parquet (extra): features as one list column or as f0, f1, ...; label, camera, query, part, name as in a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.errors import InputError, MissingExtraError
+from kinfolk.features import FeatureSet, blocks
+from kinfolk.files import replacing
+from kinfolk.formats.common import assemble, labels_from_texts, number_parts, reading, recognise, texts
+
+LIST_TITLES = ("features", "embedding", "embeddings")
+NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
+METADATA = b"kinfolk"
+
+
+def read(file: Path) -> FeatureSet:
+    """Read the columns that a FeatureSet has a place for; the others are not touched."""
+    pa, pq = _pyarrow()
+    with reading(file, "a parquet file"), pq.ParquetFile(file, page_checksum_verification=True) as source:
+        titles = source.schema_arrow.names
+        places = recognise(titles)
+        titles_of_features = _feature_titles(titles)
+        table = source.read(columns=[*titles_of_features, *(titles[place] for place in places.values())])
+        if table.num_rows == 0:
+            raise InputError("the table has no rows")
+        table.validate(full=True)
+        features = _features(pa, table, titles_of_features)
+        lists = _lists(table.schema.metadata or {})
+        known = {name: table.column(titles[place]) for name, place in places.items()}
+        return _assemble(pa, features, known, lists)
+
+
+def write(fs: FeatureSet, file: Path, force: bool) -> None:
+    """Write `features` as a fixed-size list, and the columns under their singular names."""
+    pa, pq = _pyarrow()
+    kind = pa.list_(pa.float32(), fs.dim)
+    known = {
+        title: getattr(fs, field)
+        for title, field in (("label", "labels"), ("camera", "cameras"), ("query", "query"), ("name", "names"))
+        if getattr(fs, field) is not None
+    }
+    if fs.part_index is not None:
+        known["part"] = np.array(fs.part_names, dtype=np.str_)[fs.part_index]
+    lists = {"part_names": list(fs.part_names), "label_names": list(fs.label_names)}
+    types = {title: pa.array(column[:1].tolist()).type for title, column in known.items()}
+    schema = pa.schema({"features": kind, **types}, metadata={METADATA: json.dumps(lists)})
+    with (
+        replacing(file, force) as temporary,
+        pq.ParquetWriter(temporary, schema, write_page_checksum=True) as writer,
+    ):
+        for start, block in blocks(fs.features):
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(block).reshape(-1)), type=kind)
+            rest = [pa.array(column[start : start + len(block)].tolist()) for column in known.values()]
+            writer.write_batch(pa.record_batch([vectors, *rest], schema=schema))
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("parquet", "pyarrow") from error
+    return pa, pq
+
+
+def _feature_titles(titles: list[str]) -> list[str]:
+    lists = [title for title in titles if title.lower() in LIST_TITLES]
+    if lists:
+        return lists[:1]
+    numbered = sorted((title for title in titles if NUMBERED.fullmatch(title)), key=lambda title: int(title[1:]))
+    if not numbered:
+        raise InputError(f"no column 'features' or 'embedding' and no f0, f1, ...; the columns are: {', '.join(titles)}")
+    for number, title in enumerate(numbered):
+        if title != f"f{number}":
+            raise InputError(f"column 'f{number}' is missing: the features end with {numbered[-1]!r}")
+    return numbered
+
+
+def _features(pa: Any, table: Any, titles: list[str]) -> NDArray[Any]:
+    column = table.column(titles[0])
+    if len(titles) == 1 and titles[0].lower() in LIST_TITLES:
+        return _list_features(pa, column, titles[0])
+    features = np.empty((table.num_rows, len(titles)), dtype=np.float32)
+    for place, title in enumerate(titles):
+        features[:, place] = _numbers(pa, table.column(title), title)
+    return features
+
+
+def _list_features(pa: Any, column: Any, title: str) -> NDArray[Any]:
+    is_list = pa.types.is_fixed_size_list(column.type) or pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+    if not is_list:
+        raise InputError(f"column {title!r} must be lists of numbers, not {column.type}")
+    _refuse_nulls(column, title)
+    lengths = np.concatenate([chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks])
+    dim = int(lengths[0])
+    odd = np.flatnonzero(lengths != dim)
+    if len(odd):
+        raise InputError(f"column {title!r}: row {odd[0]} has {lengths[odd[0]]} values, but row 0 has {dim}")
+    features = np.empty((len(column), dim), dtype=np.float32)
+    start = 0
+    for chunk in column.chunks:
+        features[start : start + len(chunk)] = _numbers(pa, chunk.flatten(), title).reshape(len(chunk), dim)
+        start += len(chunk)
+    return features
+
+
+def _numbers(pa: Any, column: Any, title: str) -> NDArray[Any]:
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+        raise InputError(f"column {title!r} must be numbers, not {column.type}")
+    _refuse_nulls(column, title)
+    return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+
+
+def _refuse_nulls(column: Any, title: str) -> None:
+    if column.null_count:
+        raise InputError(f"column {title!r} has {column.null_count} empty values; features must be there in every row")
+
+
+def _lists(metadata: dict[bytes, bytes]) -> dict[str, tuple[str, ...]]:
+    content = json.loads(metadata.get(METADATA, b"{}"))
+    return {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}
+
+
+def _assemble(pa: Any, features: NDArray[Any], known: dict[str, Any], lists: dict[str, tuple[str, ...]]) -> FeatureSet:
+    found: dict[str, NDArray[Any]] = {}
+    for name, column in known.items():
+        cells = column.to_pylist()
+        if name == "labels" and not pa.types.is_integer(column.type):
+            found[name], lists["label_names"] = labels_from_texts(["" if cell is None else str(cell) for cell in cells])
+        elif name == "labels":
+            found[name] = np.array([-1 if cell is None else cell for cell in cells])
+        elif name == "names":
+            found[name] = np.array(["" if cell is None else str(cell) for cell in cells], dtype=np.str_)
+        elif None in cells:
+            raise InputError(f"the {name} of row {cells.index(None)} are empty")
+        elif name == "part":
+            found[name], lists["part_names"] = number_parts([str(cell) for cell in cells], lists["part_names"])
+        else:
+            found[name] = np.array(cells)
+    return assemble(features, found, **lists)

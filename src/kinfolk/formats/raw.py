@@ -1,0 +1,46 @@
+"""bin: float32 values and nothing else, row after row; always memory-mapped, so that opening costs nothing."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from kinfolk.errors import InputError
+from kinfolk.features import FeatureSet, blocks
+from kinfolk.files import replacing
+from kinfolk.formats.common import reading
+from kinfolk.formats.labels import refuse_foreign_labels
+
+DEFAULT_DIM = 256  # the published MS-Celeb features
+USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)
+
+
+def read(file: Path, dim: int | None = None) -> FeatureSet:
+    """Memory-map the vectors; the size of the file must be a whole number of rows."""
+    dim = DEFAULT_DIM if dim is None else dim
+    with reading(file, "raw float32 vectors"):
+        size = file.stat().st_size
+        if size % (4 * dim):
+            fitting = [str(usual) for usual in USUAL_DIMS if size % (4 * usual) == 0]
+            others = f"dim={' or dim='.join(fitting)} would fit" if fitting else "none of the usual dimensions fits either"
+            raise InputError(
+                f"{size:,} bytes are not a whole number of rows of {dim} float32 values:"
+                f" the file is truncated or dim={dim} is wrong ({others})"
+            )
+        return FeatureSet(np.memmap(file, np.dtype("<f4"), "r", shape=(size // (4 * dim), dim)))
+
+
+def write(fs: FeatureSet, file: Path, force: bool) -> None:
+    """Write vectors to X.bin and labels to X.meta; the other columns and the dimension have no place in this format."""
+    if fs.labels is None:
+        refuse_foreign_labels(file)
+    with ExitStack() as stack:
+        vectors = stack.enter_context(replacing(file, force))
+        if fs.labels is not None:
+            meta = stack.enter_context(replacing(file.with_suffix(".meta"), force))
+            meta.write_text("".join(f"{label}\n" for label in fs.labels.tolist()), encoding="ascii")
+        with vectors.open("wb") as stream:
+            for _, block in blocks(fs.features):
+                stream.write(np.ascontiguousarray(block, dtype="<f4").data)

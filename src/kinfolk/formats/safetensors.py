@@ -1,0 +1,54 @@
+"""safetensors: tensors features, labels, cameras, query, part; names and lists of names as JSON in the metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from kinfolk.errors import InputError
+from kinfolk.features import FeatureSet
+from kinfolk.files import replacing
+from kinfolk.formats.common import COLUMNS, assemble, columns, reading, texts
+
+LISTS = ("part_names", "label_names", "names")
+
+
+def read(file: Path) -> FeatureSet:
+    """Read every tensor that a FeatureSet has a place for; bfloat16 features become float32."""
+    with reading(file, "a safetensors file"), safe_open(file, framework="np") as tensors:
+        there = list(tensors.keys())
+        if "features" not in there:
+            raise InputError(f"no tensor 'features'; the tensors are: {', '.join(there) or 'none'}")
+        bfloat = tensors.get_slice("features").get_dtype() == "BF16"
+        features = _bfloat16(file) if bfloat else tensors.get_tensor("features")
+        found = {name: tensors.get_tensor(name) for name in COLUMNS if name in there}
+        metadata = tensors.metadata() or {}
+        lists = {name: texts(name, json.loads(metadata[name])) for name in LISTS if name in metadata}
+        if "names" in lists:
+            found["names"] = np.array(lists.pop("names"), dtype=np.str_)
+        return assemble(features, found, **lists)
+
+
+def write(fs: FeatureSet, file: Path, force: bool) -> None:
+    """Write everything the set has."""
+    tensors = {"features": fs.features, **columns(fs)}
+    lists = {name: list(getattr(fs, name)) for name in LISTS[:2] if getattr(fs, name)}
+    if "names" in tensors:
+        lists["names"] = tensors.pop("names").tolist()
+    metadata = {name: json.dumps(value) for name, value in lists.items()}
+    with replacing(file, force) as temporary:
+        try:
+            save_file({name: np.ascontiguousarray(t) for name, t in tensors.items()}, temporary, metadata=metadata)
+        except SafetensorError as error:
+            raise InputError(f"{file}: this set does not fit into a safetensors file: {error}") from error
+
+
+def _bfloat16(file: Path) -> Any:
+    """Read through torch, because numpy has no such number; torch is slow to import and stays out otherwise."""
+    with safe_open(file, framework="pt") as tensors:
+        return tensors.get_tensor("features")

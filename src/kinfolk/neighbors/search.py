@@ -1,0 +1,141 @@
+"""knn_graph: the k nearest neighbours of every row, exact or with a measured recall."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.errors import InputError
+from kinfolk.features import Matrix, as_matrix, unit_rows
+from kinfolk.neighbors.exact import ExactSearch
+from kinfolk.neighbors.graph import NeighborGraph
+from kinfolk.neighbors.hnsw import HnswSearch
+from kinfolk.neighbors.ivf import IvfSearch
+from kinfolk.neighbors.ranking import rank_candidates
+from kinfolk.neighbors.store import PartialGraph
+from kinfolk.progress import progress
+
+Method = Literal["auto", "exact", "ivf", "hnsw"]
+METHODS = ("auto", "exact", "ivf", "hnsw")
+
+EXACT_BUDGET = 1e13  # multiplications and additions that count as affordable: one or two minutes on two cores
+CHUNK_ROWS = 16384
+
+
+class Search(Protocol):
+    """A backend: proposes candidates for unit vectors and knows its recall."""
+
+    @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def recall(self) -> float: ...  # noqa: D102
+    def candidates(self, queries: NDArray[np.float32], k: int) -> NDArray[np.int64]: ...  # noqa: D102
+
+
+def knn_graph(
+    X: Matrix,
+    k: int,
+    method: Method = "auto",
+    *,
+    queries: Matrix | None = None,
+    recall: float = 0.99,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    seed: int = 0,
+    show_progress: bool = True,
+) -> NeighborGraph:
+    """Return the k nearest neighbours by cosine of every row of X, or of every query among the rows of X.
+
+    Parameters: `method` "exact" (faiss, brute force), "ivf" (inverted lists, tuned until the recall measured on 1,000
+    rows reaches `recall`), "hnsw" (faiss, tuned likewise) or "auto": exact while 2 q n d operations stay below 1e13
+    (100,000 rows of 256 dimensions), else ivf. Where ivf would cost as much as exact search, exact search is done.
+    `out` writes to disk while it works: an `.npz`, or any other name for a folder that opens memory-mapped; run the
+    same call again after an interruption and it continues. Rows need not be normalised.
+
+    Shapes: X (n, d), queries (q, d)  ->  indices and similarities (n, k) or (q, k).
+    Memory: one float32 copy of X (a second one for ivf and hnsw), blocks of 16,384 rows, and the result unless `out`
+    is a folder.
+
+    >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [1, 0]])
+    >>> knn_graph(X, k=1).indices.ravel()
+    array([4, 0, 3, 2, 0], dtype=int32)
+    >>> knn_graph(X, k=2, queries=np.array([[0.0, 2.0]])).indices
+    array([[2, 3]], dtype=int32)
+    """
+    targets = as_matrix(X)
+    asked = None if queries is None else as_matrix(queries)
+    _check_arguments(targets, asked, k, method, recall)
+    rows = len(targets) if asked is None else len(asked)
+    partial = None
+    if out is not None:
+        partial = PartialGraph.open(out, rows, k, _fingerprint(targets, asked, k, method, recall, seed), force)
+    unit = unit_rows(targets)
+    unit_queries = None if asked is None else unit_rows(asked)
+    search = _choose(unit, unit_queries, k, method, recall, seed)
+    indices = np.empty((rows, k), dtype=np.int32) if partial is None else partial.indices
+    similarities = np.empty((rows, k), dtype=np.float32) if partial is None else partial.similarities
+    first = 0 if partial is None else partial.done
+    with progress(f"neighbours ({search.method})", rows, show_progress) as advance:
+        advance(first)
+        for start in range(first, rows, CHUNK_ROWS):
+            stop = min(start + CHUNK_ROWS, rows)
+            block = _neighbors(search, unit, unit_queries, start, stop, k)
+            if partial is None:
+                indices[start:stop], similarities[start:stop] = block
+            else:
+                partial.write(*block)
+            advance(stop - start)
+    graph = NeighborGraph(indices, similarities, len(targets), search.method, search.recall, square=asked is None)
+    return graph if partial is None else partial.finish(graph, force)
+
+
+def _neighbors(
+    search: Search, unit: NDArray[np.float32], queries: NDArray[np.float32] | None, start: int, stop: int, k: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    block = (unit if queries is None else queries)[start:stop]
+    own_rows = np.arange(start, stop) if queries is None else np.full(stop - start, -1)
+    candidates = search.candidates(block, k + (queries is None))
+    return rank_candidates(block, unit, candidates, k, own_rows, exact=search.method == "exact")
+
+
+def _choose(
+    unit: NDArray[np.float32], queries: NDArray[np.float32] | None, k: int, method: str, recall: float, seed: int
+) -> Search:
+    q = len(unit) if queries is None else len(queries)
+    if method == "exact" or (method == "auto" and 2.0 * q * unit.size <= EXACT_BUDGET):
+        return ExactSearch(unit)
+    backend = HnswSearch if method == "hnsw" else IvfSearch
+    tuned = backend.tuned(unit, queries, k + (queries is None), recall, seed)
+    if tuned is not None:
+        return tuned
+    if method == "hnsw":
+        raise InputError(f"hnsw does not reach a recall of {recall} on these vectors: use method='ivf' or 'exact'")
+    return ExactSearch(unit)
+
+
+def _check_arguments(targets: NDArray, asked: NDArray | None, k: int, method: str, recall: float) -> None:
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    if asked is not None and asked.shape[1] != targets.shape[1]:
+        raise InputError(
+            f"queries have {asked.shape[1]} dimensions, the rows they are compared with {targets.shape[1]}"
+        )
+    most = len(targets) - (asked is None)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most:
+        raise InputError(f"k must be a whole number from 1 to {most} for {len(targets)} rows, not {k!r}")
+    if not 0 < recall <= 1:
+        raise InputError(f"recall must lie above 0 and not above 1, not {recall}")
+
+
+def _fingerprint(targets: NDArray, asked: NDArray | None, k: int, method: str, recall: float, seed: int) -> str:
+    """Return a name for this piece of work: its settings and a sample of its rows."""
+    digest = hashlib.sha256(repr((k, method, recall, seed)).encode())
+    for matrix in (targets,) if asked is None else (targets, asked):
+        rows = np.unique(np.linspace(0, len(matrix) - 1, 256).astype(int))
+        digest.update(repr((matrix.shape, matrix.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(matrix[rows]).tobytes())
+    return digest.hexdigest()
