@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
@@ -19,6 +20,7 @@ Matrix = Union[NDArray[Any], "torch.Tensor", "FeatureSet"]
 Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
 
 BLOCK_BYTES = 64 << 20  # memory-mapped features are walked through in blocks of about this size
+INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
 
 
@@ -49,7 +51,9 @@ class FeatureSet:
     def __post_init__(self) -> None:
         features = as_matrix(self.features)
         if features.dtype != np.float32:
-            features = features.astype(np.float32)
+            # what does not fit into float32 becomes infinite, which `validate` reports by row
+            with np.errstate(over="ignore", invalid="ignore"):
+                features = features.astype(np.float32, subok=False)
         object.__setattr__(self, "features", features)
         for name, dtype in zip(ROW_FIELDS, (np.int64, np.int64, np.str_, np.bool_, np.int64), strict=True):
             value = getattr(self, name)
@@ -182,9 +186,9 @@ def unit_rows(X: Matrix, rows: Rows = slice(None)) -> NDArray[np.float32]:
     array([[0.6, 0.8]], dtype=float32)
     """
     matrix = as_matrix(X)
-    first, last, _ = rows.indices(len(matrix)) if isinstance(rows, slice) else (0, len(rows), 1)
+    first = rows.indices(len(matrix))[0] if isinstance(rows, slice) else 0
     chosen = matrix[rows]
-    unit = np.empty((last - first, matrix.shape[1]), dtype=np.float32)
+    unit = np.empty(chosen.shape, dtype=np.float32)
     for start, block in blocks(chosen):
         check_rows(block, first + start)
         # dividing by the largest value first keeps the squares of tiny and of huge numbers inside the range of floats
@@ -202,11 +206,11 @@ def integer_labels(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, 
     >>> integer_labels(["cat", "dog", "cat"])
     (array([0, 1, 0]), ('cat', 'dog'))
     """
-    try:
+    # int() alone would take "1_23" and "12_3" for the same number, and numbers longer than 18 digits may not fit
+    if all(INTEGER.fullmatch(t) for t in texts):
         return np.array([int(t) for t in texts], dtype=np.int64), ()
-    except ValueError:
-        names, numbers = np.unique(np.asarray(texts, dtype=np.str_), return_inverse=True)
-        return numbers.astype(np.int64), tuple(str(n) for n in names)
+    names, numbers = np.unique(np.asarray(texts, dtype=np.str_), return_inverse=True)
+    return numbers.astype(np.int64), tuple(str(n) for n in names)
 
 
 def _column(name: str, value: ArrayLike, dtype: type, rows: int) -> NDArray[Any]:
@@ -216,9 +220,15 @@ def _column(name: str, value: ArrayLike, dtype: type, rows: int) -> NDArray[Any]
     if column.ndim != 1 or len(column) != rows:
         raise InputError(f"{name} must be one value a row: {rows} were expected, the shape is {column.shape}")
     kinds = {np.int64: "iu", np.bool_: "b", np.str_: "U"}[dtype]
-    whole = column.dtype.kind == "f" and dtype is np.int64 and bool(np.all(column == np.floor(column)))
+    whole = (
+        column.dtype.kind == "f"
+        and dtype is np.int64
+        and bool(np.all(np.isfinite(column) & (column == np.floor(column))))
+    )
     if column.dtype.kind not in kinds and not whole:
         raise InputError(f"{name} must be {dtype.__name__}, not {column.dtype}")
+    if dtype is np.int64 and column.dtype.kind in "uf" and rows and float(np.abs(column).max()) >= 2.0**63:
+        raise InputError(f"{name}: row {np.abs(column).argmax()} is too large for a 64-bit integer")
     return column.astype(dtype, copy=False)
 
 

@@ -32,6 +32,8 @@ def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Pat
     temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
     try:
         yield temporary
+        if target.is_dir() and not temporary.is_dir():
+            raise InputError(f"{target} is a folder, which is not replaced by a file")
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
         temporary.replace(target)

@@ -96,7 +96,8 @@ def recognise(header: Sequence[str]) -> dict[str, int]:
     for column, aliases in ALIASES.items():
         places = [place for place, title in enumerate(header) if title.strip().lower() in aliases]
         if len(places) > 1:
-            raise InputError(f"columns {header[places[0]]!r} and {header[places[1]]!r} both give the {column}; keep one")
+            first, second = (header[place] for place in places[:2])
+            raise InputError(f"columns {first!r} and {second!r} both give the {column}; keep one")
         if places:
             found[column] = places[0]
     return found

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
 from kinfolk.files import existing_file, replacing
+from kinfolk.formats.arrays import map_file
 from kinfolk.formats.common import COLUMNS, assemble, columns, reading, texts
-from kinfolk.formats.npy import map_file
 
 FEATURES = "features.npy"
 SETTINGS = "set.json"
@@ -63,7 +63,7 @@ def write(fs: FeatureSet, folder: Path, force: bool) -> None:
 class FolderWriter:
     """Write a set larger than memory, block after block; the folder appears when all rows are there.
 
-    `columns` says which of labels, cameras, query, part every block brings; `name_length` is the longest name (0: none).
+    `columns` says which of labels, cameras, query, part come with every block; `name_length` is the longest name.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.kf"
@@ -145,17 +145,18 @@ class FolderWriter:
         given = {"labels": labels, "cameras": cameras, "query": query, "part": part, "names": names}
         present = {name: np.asarray(column) for name, column in given.items() if column is not None}
         if set(present) != set(self.types):
-            wanted = ", ".join(self.types) or "no columns"
-            raise InputError(f"{self.path}: {wanted} were expected with every block, not {', '.join(present) or 'none'}")
+            wanted, came = (", ".join(names) or "no columns" for names in (self.types, present))
+            raise InputError(f"{self.path}: {wanted} were expected with every block, not {came}")
         # a FeatureSet makes the checks of types, lengths and names
-        checked = assemble(block, present, self.part_names, self.label_names)
+        fields = {COLUMNS[name]: column for name, column in present.items()}
+        checked = FeatureSet(block, **fields, part_names=self.part_names, label_names=self.label_names)
         check_rows(checked.features, self.written)
+        if checked.names is not None and checked.names.dtype.itemsize > self.types["names"].itemsize:
+            longest = self.types["names"].itemsize // 4
+            raise InputError(f"{self.path}: a name is longer than the {longest} characters promised")
         self._write("features", checked.features)
         for name, column in columns(checked).items():
-            dtype = self.types[name]
-            if column.dtype.kind == "U" and column.dtype.itemsize > dtype.itemsize:
-                raise InputError(f"{self.path}: a name is longer than the {dtype.itemsize // 4} characters promised")
-            self._write(name, column.astype(dtype, copy=False))
+            self._write(name, column.astype(self.types[name], copy=False))
         self.written += len(block)
 
     def _write(self, name: str, block: NDArray[Any]) -> None:
@@ -164,10 +165,10 @@ class FolderWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._stack as stack:
-            if error is not None:
-                stack.__exit__(kind, error, trace)
-                return
+        if error is not None:
+            self._stack.__exit__(kind, error, trace)
+            return
+        with self._stack:
             if self.written != self.rows:
                 raise InputError(f"{self.path}: {self.rows:,} rows were promised, {self.written:,} came")
             content = {"format": "kinfolk", "version": VERSION}

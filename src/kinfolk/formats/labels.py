@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.errors import InputError
-from kinfolk.features import FeatureSet
+from kinfolk.features import INTEGER, FeatureSet
 from kinfolk.files import existing_file
-from kinfolk.formats.common import as_vector, assemble, labels_from_texts, read_lines, reading
+from kinfolk.formats.arrays import read_file
+from kinfolk.formats.common import as_vector, labels_from_texts, read_lines, reading
 
 SUFFIXES = (".npy", ".txt", ".meta")
-INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-
-Labels = tuple[NDArray[np.int64], tuple[str, ...]]
 
 
 def find_labels(features_file: Path) -> Path | None:
     """Return the label file that belongs to a feature file: beside it, or in ../label or ../labels."""
     stem, here = features_file.stem, features_file.absolute().parent
     beside = [here / f"{stem}{end}" for end in (".labels.npy", ".labels.txt", "_labels.npy", "_labels.txt", ".meta")]
-    across = [here.parent / folder / f"{stem}{end}" for folder in ("labels", "label") for end in (".meta", ".npy", ".txt")]
+    folders = (here.parent / "labels", here.parent / "label")
+    across = [folder / f"{stem}{end}" for folder in folders for end in (".meta", ".npy", ".txt")]
     candidates = (path for path in beside + across if path != features_file.absolute())
     return next((path for path in candidates if path.is_file()), None)
 
@@ -40,26 +40,30 @@ def attach_labels(fs: FeatureSet, features_file: Path, labels_file: Path) -> Fea
     """Return the set with the labels of a file, which must be as many as there are rows."""
     labels, names = read_labels(labels_file)
     if len(labels) != len(fs):
-        whole = features_file.suffix == ".bin" and fs.features.size % len(labels) == 0
+        whole = features_file.suffix.lower() == ".bin" and len(labels) > 0 and fs.features.size % len(labels) == 0
         hint = f"; with dim={fs.features.size // len(labels)} they would agree" if whole else ""
         raise InputError(
             f"{labels_file} has {len(labels):,} labels, but {features_file} has {len(fs):,} rows"
             f" of {fs.dim} values{hint}"
         )
-    return replace(fs, labels=labels, label_names=names)
+    with reading(labels_file, "labels"):
+        return replace(fs, labels=labels, label_names=names)
 
 
-def read_labels(file: Path) -> Labels:
+def read_labels(file: Path) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Read the labels of a file by its suffix; texts are numbered, and their names returned."""
     existing_file(file)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"{file}: labels are read from {', '.join(SUFFIXES)}, not from {suffix or 'a name without suffix'}")
+        raise InputError(f"{file}: labels are read from {', '.join(SUFFIXES)} files")
     if suffix == ".npy":
-        return _array_labels(file)
-    labels = _plain_integers(file.read_bytes())
-    if labels is not None:
-        return labels, ()
+        array = read_file(file, "labels")
+        with reading(file, "labels"):
+            labels = as_vector("labels", array)
+        return labels_from_texts(labels.tolist()) if labels.dtype.kind == "U" else (labels, ())
+    numbers = _plain_integers(file.read_bytes())
+    if numbers is not None:
+        return numbers, ()
     lines = read_lines(file)
     if suffix == ".meta":
         for number, line in enumerate(lines, start=1):
@@ -68,23 +72,14 @@ def read_labels(file: Path) -> Labels:
     return labels_from_texts(lines)
 
 
-def _array_labels(file: Path) -> Labels:
-    from kinfolk.formats.npy import read_file  # npy.py needs this module to name the labels beside a file
-
-    array = read_file(file, "labels")
-    with reading(file, "labels"):
-        labels = as_vector("labels", array)
-        # the checks of a FeatureSet, without its features
-        fs = assemble(np.ones((len(labels), 1), dtype=np.float32), {"labels": labels})
-    assert fs.labels is not None
-    return fs.labels, fs.label_names
-
-
 def _plain_integers(data: bytes) -> NDArray[np.int64] | None:
     """Parse millions of lines at once; None when any line is not a plain integer and needs a closer look."""
     data = data.rstrip().replace(b"\r\n", b"\n")
     if not data or data.translate(None, b"0123456789-\n") or b"\n\n" in data or data.startswith(b"\n"):
         return None
-    if re.search(rb"-(?![0-9])|[0-9]-|[0-9]{19}", data):
+    if re.search(rb"-(?![0-9])", data):
         return None
-    return np.fromstring(data, dtype=np.int64, sep="\n")
+    labels = np.fromstring(data, dtype=np.int64, sep="\n")
+    # "1-2" reads as two numbers, and a number that does not fit as the largest one
+    plain = len(labels) == data.count(b"\n") + 1 and labels.max() < np.iinfo(np.int64).max
+    return labels if plain else None

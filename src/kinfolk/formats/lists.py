@@ -83,7 +83,7 @@ def concatenate(folder: Path, sets: Sequence[FeatureSet]) -> FeatureSet:
     if len(dims) > 1:
         raise InputError(f"{folder}: the feature files differ in dimension: {', '.join(map(str, dims))}")
     found = {name: np.concatenate([columns(fs)[name] for fs in sets]) for name in COLUMNS}
-    return assemble(np.concatenate([fs.features for fs in sets]), found, sets[0].part_names)
+    return assemble(np.concatenate([np.asarray(fs.features) for fs in sets]), found, sets[0].part_names)
 
 
 def _drop_unused_parts(fs: FeatureSet) -> FeatureSet:

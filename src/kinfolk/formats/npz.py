@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.files import replacing
+from kinfolk.formats.arrays import read_array
 from kinfolk.formats.common import COLUMNS, assemble, columns, reading, texts
-from kinfolk.formats.npy import read_array
 
 SUFFIX = ".npy"
 NAME_LISTS = ("part_names", "label_names")

@@ -40,24 +40,23 @@ def read(file: Path) -> FeatureSet:
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write `features` as a fixed-size list, and the columns under their singular names."""
     pa, pq = _pyarrow()
-    kind = pa.list_(pa.float32(), fs.dim)
-    known = {
-        title: getattr(fs, field)
-        for title, field in (("label", "labels"), ("camera", "cameras"), ("query", "query"), ("name", "names"))
-        if getattr(fs, field) is not None
-    }
+    types = {"label": pa.int64(), "camera": pa.int64(), "query": pa.bool_(), "part": pa.string(), "name": pa.string()}
+    known = {"label": fs.labels, "camera": fs.cameras, "query": fs.query, "name": fs.names}
     if fs.part_index is not None:
         known["part"] = np.array(fs.part_names, dtype=np.str_)[fs.part_index]
-    lists = {"part_names": list(fs.part_names), "label_names": list(fs.label_names)}
-    types = {title: pa.array(column[:1].tolist()).type for title, column in known.items()}
-    schema = pa.schema({"features": kind, **types}, metadata={METADATA: json.dumps(lists)})
+    present = {title: column for title, column in known.items() if column is not None}
+    lists = {"part_names": fs.part_names, "label_names": fs.label_names}
+    vector = pa.list_(pa.float32(), fs.dim)
+    schema = pa.schema(
+        {"features": vector, **{title: types[title] for title in present}}, metadata={METADATA: json.dumps(lists)}
+    )
     with (
         replacing(file, force) as temporary,
         pq.ParquetWriter(temporary, schema, write_page_checksum=True) as writer,
     ):
         for start, block in blocks(fs.features):
-            vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(block).reshape(-1)), type=kind)
-            rest = [pa.array(column[start : start + len(block)].tolist()) for column in known.values()]
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(block).reshape(-1)), type=vector)
+            rest = [pa.array(column[start : start + len(block)].tolist(), types[t]) for t, column in present.items()]
             writer.write_batch(pa.record_batch([vectors, *rest], schema=schema))
 
 
@@ -76,7 +75,8 @@ def _feature_titles(titles: list[str]) -> list[str]:
         return lists[:1]
     numbered = sorted((title for title in titles if NUMBERED.fullmatch(title)), key=lambda title: int(title[1:]))
     if not numbered:
-        raise InputError(f"no column 'features' or 'embedding' and no f0, f1, ...; the columns are: {', '.join(titles)}")
+        have = ", ".join(titles) or "none"
+        raise InputError(f"no column 'features' or 'embedding' and no f0, f1, ...; the columns are: {have}")
     for number, title in enumerate(numbered):
         if title != f"f{number}":
             raise InputError(f"column 'f{number}' is missing: the features end with {numbered[-1]!r}")
@@ -94,8 +94,8 @@ def _features(pa: Any, table: Any, titles: list[str]) -> NDArray[Any]:
 
 
 def _list_features(pa: Any, column: Any, title: str) -> NDArray[Any]:
-    is_list = pa.types.is_fixed_size_list(column.type) or pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-    if not is_list:
+    kinds = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
+    if not any(is_kind(column.type) for is_kind in kinds):
         raise InputError(f"column {title!r} must be lists of numbers, not {column.type}")
     _refuse_nulls(column, title)
     lengths = np.concatenate([chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks])
@@ -132,10 +132,11 @@ def _assemble(pa: Any, features: NDArray[Any], known: dict[str, Any], lists: dic
     found: dict[str, NDArray[Any]] = {}
     for name, column in known.items():
         cells = column.to_pylist()
-        if name == "labels" and not pa.types.is_integer(column.type):
-            found[name], lists["label_names"] = labels_from_texts(["" if cell is None else str(cell) for cell in cells])
+        if name == "labels" and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            # pandas writes an integer column with gaps as floats with NaN
+            found[name] = np.array([-1 if cell is None or np.isnan(cell) else cell for cell in cells])
         elif name == "labels":
-            found[name] = np.array([-1 if cell is None else cell for cell in cells])
+            found[name], lists["label_names"] = labels_from_texts(["" if cell is None else str(cell) for cell in cells])
         elif name == "names":
             found[name] = np.array(["" if cell is None else str(cell) for cell in cells], dtype=np.str_)
         elif None in cells:

@@ -36,16 +36,9 @@ def part_file(folder: Path, part: str | None) -> Path:
 def _files(folder: Path) -> dict[str, Path]:
     places = [folder / name for name in ("features", "feature") if (folder / name).is_dir()]
     found = [file for place in places for file in place.iterdir() if file.suffix in SUFFIXES and file.is_file()]
-    # a stem that is there twice: .bin comes before .npy, and the first one stays
-    ordered = sorted(found, key=lambda file: (_order(file.stem), file.suffix))
-    return {file.stem: file for file in reversed(ordered)} if len(ordered) < 2 else _first_of_each(ordered)
-
-
-def _first_of_each(files: list[Path]) -> dict[str, Path]:
-    first: dict[str, Path] = {}
-    for file in files:
-        first.setdefault(file.stem, file)
-    return first
+    # later ones win: parts in their order, and .bin where a stem is there twice
+    ordered = sorted(found, key=lambda file: (_order(file.stem), file.suffix == ".bin"))
+    return {file.stem: file for file in ordered}
 
 
 def _order(stem: str) -> tuple[int, str]:

@@ -24,7 +24,9 @@ def read(file: Path, dim: int | None = None) -> FeatureSet:
         size = file.stat().st_size
         if size % (4 * dim):
             fitting = [str(usual) for usual in USUAL_DIMS if size % (4 * usual) == 0]
-            others = f"dim={' or dim='.join(fitting)} would fit" if fitting else "none of the usual dimensions fits either"
+            others = (
+                f"dim={' or dim='.join(fitting)} would fit" if fitting else "none of the usual dimensions fits either"
+            )
             raise InputError(
                 f"{size:,} bytes are not a whole number of rows of {dim} float32 values:"
                 f" the file is truncated or dim={dim} is wrong ({others})"

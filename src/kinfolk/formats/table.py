@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def _parse(rows: Iterator[tuple[int, list[str]]]) -> FeatureSet:
         raise InputError("no columns are left for the features")
     values, lines = array("f"), array("q")
     texts: dict[str, list[str]] = {column: [] for column in places}
-    for number, cells in rows if titled else _chain(first, rows):
+    for number, cells in rows if titled else chain([first], rows):
         if len(cells) != len(header):
             raise InputError(f"line {number} has {len(cells)} columns, {len(header)} were expected")
         try:
@@ -90,7 +91,9 @@ def _parse(rows: Iterator[tuple[int, list[str]]]) -> FeatureSet:
     return _typed(features, texts, {column: header[place] for column, place in places.items()}, lines)
 
 
-def _typed(features: NDArray[Any], texts: dict[str, list[str]], titles: dict[str, str], lines: Sequence[int]) -> FeatureSet:
+def _typed(
+    features: NDArray[Any], texts: dict[str, list[str]], titles: dict[str, str], lines: Sequence[int]
+) -> FeatureSet:
     def convert(column: str, one: Callable[[str], Any], what: str) -> NDArray[Any]:
         cells = []
         for number, cell in zip(lines, texts[column], strict=True):
@@ -104,7 +107,7 @@ def _typed(features: NDArray[Any], texts: dict[str, list[str]], titles: dict[str
     label_names: tuple[str, ...] = ()
     part_names: tuple[str, ...] = ()
     if "labels" in texts:
-        found["labels"], label_names = labels_from_texts([cell.strip() for cell in texts["labels"]])
+        found["labels"], label_names = labels_from_texts(texts["labels"])
     if "cameras" in texts:
         found["cameras"] = convert("cameras", int, "an integer")
     if "query" in texts:
@@ -114,11 +117,6 @@ def _typed(features: NDArray[Any], texts: dict[str, list[str]], titles: dict[str
     if "names" in texts:
         found["names"] = np.array(texts["names"], dtype=np.str_)
     return assemble(features, found, part_names, label_names)
-
-
-def _chain(first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
-    yield first
-    yield from rest
 
 
 def _is_number(cell: str) -> bool:

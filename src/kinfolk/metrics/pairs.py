@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, overload
 
 import numba as nb
 import numpy as np
@@ -29,6 +29,10 @@ class Roc(NamedTuple):
     thresholds: NDArray[np.float32]
 
 
+@overload
+def edge_noise_rate(g: Graph, y: ArrayLike, per_node: Literal[False] = False) -> float: ...
+@overload
+def edge_noise_rate(g: Graph, y: ArrayLike, per_node: Literal[True]) -> NDArray[np.float64]: ...
 def edge_noise_rate(g: Graph, y: ArrayLike, per_node: bool = False) -> float | NDArray[np.float64]:
     r"""Return the share of noisy edges, those between different classes, averaged over the rows (ENR).
 
@@ -74,7 +78,9 @@ def roc(g: Graph, scores: ArrayLike, y: ArrayLike, points: int = 1000) -> Roc:
     ranks = np.clip(len(negative) - np.ceil(rates * len(negative)).astype(np.int64), 0, len(negative) - 1)
     chosen = np.unique(np.concatenate([negative[ranks], positive[:1]]))
     # just above a negative score and at it: between the two the curve rises straight, ties included
-    thresholds = np.unique(np.concatenate([chosen, np.nextafter(chosen, np.float32(np.inf)), [np.float32(np.inf)]]))[::-1]
+    thresholds = np.unique(np.concatenate([chosen, np.nextafter(chosen, np.float32(np.inf)), [np.float32(np.inf)]]))[
+        ::-1
+    ]
     above = [1.0 - np.searchsorted(s, thresholds, side="left") / len(s) for s in (negative, positive)]
     return Roc(fpr=above[0], tpr=above[1], thresholds=thresholds)
 

@@ -1,0 +1,58 @@
+"""The command line: one file a command, thin. Exit codes: 0 done, 1 failed, 2 the input or the call is wrong."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+import kinfolk
+from kinfolk.errors import KinfolkError
+
+app = typer.Typer(
+    name="kinfolk",
+    help="Find which embeddings belong together.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kinfolk {kinfolk.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say the version."),
+) -> None:
+    pass
+
+
+def _register() -> None:
+    from kinfolk.cli import convert, demo, doctor, knn
+
+    for module in (demo, knn, convert, doctor):
+        name = module.__name__.rsplit(".", 1)[-1]
+        app.command(name)(getattr(module, name))
+
+
+_register()
+
+
+def main() -> None:
+    """Run the command line; what a person can mend is said in one sentence, without a traceback."""
+    try:
+        app()
+    except KinfolkError as error:
+        print(f"kinfolk: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("kinfolk: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)

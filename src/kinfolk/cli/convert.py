@@ -1,0 +1,29 @@
+"""kinfolk convert: from any feature format to any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinfolk.cli import options
+
+
+def convert(
+    source: options.Input,
+    target: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where to write; the suffix says the format.")],
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Turn a feature set from any format into any other.
+
+    [bold]Example:[/bold]  kinfolk convert market1501.npz market_test.parquet --part test
+    """
+    features = options.read(source, part, labels, dim)
+    with options.timed() as took:
+        features.save(target, force=force)
+    options.say(dict(read=str(source), set=repr(features), written=str(target), **took), as_json)

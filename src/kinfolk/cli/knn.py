@@ -1,0 +1,40 @@
+"""kinfolk knn: the neighbour graph of a feature file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli import options
+
+
+def knn(
+    source: options.Input,
+    out: Annotated[Path, typer.Option("--out", "-o", help="graph.npz, or any other name for a memory-mapped folder.")],
+    k: Annotated[int, typer.Option("--k", "-k", help="Neighbours of each row.")] = 80,
+    method: Annotated[str, typer.Option(help="auto, exact, ivf or hnsw.")] = "auto",
+    recall: Annotated[float, typer.Option(help="Share of the true neighbours an approximate search must find.")] = 0.99,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Find the k nearest neighbours of every row by cosine; run it again after an interruption and it continues.
+
+    [bold]Example:[/bold]  kinfolk knn market1501.npz --part test --k 20 -o graph.npz
+    """
+    from kinfolk.metrics import edge_noise_rate
+    from kinfolk.neighbors import knn_graph
+
+    features = options.read(source, part, labels, dim)
+    with options.timed() as took:
+        graph = knn_graph(features, k, method, recall=recall, out=out, force=force, seed=seed)  # type: ignore[arg-type]
+    facts: dict[str, Any] = dict(set=repr(features), k=k, method=graph.method, recall=round(graph.recall or 0.0, 4))
+    if features.labels is not None:
+        facts["edge_noise_rate"] = round(edge_noise_rate(graph, features.labels), 4)
+    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    options.say(facts, as_json)

@@ -1,0 +1,63 @@
+"""Options that several commands share, and how they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from kinfolk.features import FeatureSet
+
+Input = Annotated[Path, typer.Argument(metavar="INPUT", help="Feature file or folder; see docs/formats.md.")]
+Part = Annotated[str | None, typer.Option(help="Use only this part of the set, such as train or test.")]
+Labels = Annotated[Path | None, typer.Option(help="Label file (.npy, .txt, .meta) when it is not beside the features.")]
+Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (256 unless told).")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+
+
+def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> FeatureSet:
+    """Load a feature set the way every command does."""
+    from kinfolk.formats import load
+
+    return load(path, labels=labels, dim=dim, part=part)
+
+
+def console() -> Console:
+    """Return where results for a person go: standard output, wide enough for the tables when it is a file."""
+    return Console(width=None if os.isatty(1) else 100, highlight=False)
+
+
+def say(facts: Mapping[str, Any], as_json: bool) -> None:
+    """Print facts as aligned lines, or as one JSON object."""
+    if as_json:
+        typer.echo(json.dumps(facts, default=str))
+        return
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {value}")
+
+
+@contextmanager
+def timed() -> Iterator[dict[str, float]]:
+    """Measure the seconds of a block."""
+    start = time.perf_counter()
+    facts: dict[str, float] = {}
+    yield facts
+    facts["seconds"] = round(time.perf_counter() - start, 2)
+
+
+def peak_memory_gib() -> float:
+    """Return the most memory this process has held so far."""
+    import resource
+
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20), 2)

@@ -1,0 +1,1 @@
+"""The tables and figures of the paper, and the paper's own numbers as data files."""

@@ -1,0 +1,186 @@
+"""Every on-disk format, one file each; `load` and `save` choose by the suffix or by what a folder holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kinfolk.errors import InputError
+from kinfolk.features import FeatureSet
+from kinfolk.files import existing_file
+from kinfolk.formats import folder, mat, msmt17, npy, npz, parquet, parts, raw, safetensors, table, veri776
+from kinfolk.formats.common import COLUMNS, columns, reading
+from kinfolk.formats.folder import FolderWriter
+from kinfolk.formats.labels import attach_labels, find_labels
+
+__all__ = ["FORMATS", "FolderWriter", "Format", "dropped", "load", "save"]
+
+EVERYTHING = tuple(COLUMNS)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One line of the table of formats.
+
+    `suffixes` is empty for the folders that are known by what they hold; `keeps` names the columns that survive
+    writing; `write` is None where a format is only read, `read` where a folder only leads to files of other formats.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    description: str
+    read: Callable[..., FeatureSet] | None = None
+    write: Callable[[FeatureSet, Path, bool], None] | None = None
+    keeps: tuple[str, ...] = EVERYTHING
+    wants_dim: bool = False
+    labels_beside: bool = False
+
+
+NATIVE = Format("folder", (".kf",), "kinfolk's own folder, memory-mapped, of any size", folder.read, folder.write)
+PARTS = Format("parts", (), "folder: MS-Celeb as published, features/ and labels/, choose with part=")
+MSMT17 = Format("msmt17", (), "folder: lists of MSMT17, features in their order", msmt17.read, wants_dim=True)
+VERI776 = Format("veri776", (), "folder: lists of VeRi-776, features in their order", veri776.read, wants_dim=True)
+FORMATS = (
+    Format("npz", (".npz",), "numpy archive: every column in one file", npz.read, npz.write),
+    Format(
+        "npy",
+        (".npy",),
+        "numpy array of features, labels in a file beside it",
+        npy.read,
+        npy.write,
+        keeps=("labels",),
+        labels_beside=True,
+    ),
+    Format(
+        "bin",
+        (".bin",),
+        "raw float32 features, memory-mapped, labels in X.meta",
+        raw.read,
+        raw.write,
+        keeps=("labels",),
+        wants_dim=True,
+        labels_beside=True,
+    ),
+    Format(
+        "mat",
+        (".mat",),
+        "MATLAB 5 result of re-ID code: query_f, gallery_f and so on",
+        mat.read,
+        mat.write,
+        keeps=("labels", "cameras", "query"),
+    ),
+    Format("table", (".csv", ".tsv"), "text table, header optional", table.read, table.write),
+    Format("safetensors", (".safetensors",), "named tensors, safe to share", safetensors.read, safetensors.write),
+    Format("parquet", (".parquet",), "columnar table (extra 'parquet')", parquet.read, parquet.write),
+    NATIVE,
+    PARTS,
+    MSMT17,
+    VERI776,
+)
+BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
+
+
+def load(
+    path: str | os.PathLike[str],
+    labels: str | os.PathLike[str] | None = None,
+    dim: int | None = None,
+    part: str | None = None,
+) -> FeatureSet:
+    """Read a feature set from a file or a folder.
+
+    Parameters
+    ----------
+    path : a file of a known suffix, or a folder of a known layout (see `FORMATS` and docs/formats.md).
+    labels : a .npy, .txt or .meta file to take the labels from, instead of those found with the features.
+    dim : dimensions of a vector. Needed for .bin files that are not 256 wide; for other formats it is checked.
+    part : read only this part, such as "train" or "test"; for the MS-Celeb layout "part1_test" or "1".
+
+    Returns
+    -------
+    FeatureSet. Features held in memory have been checked (no NaN, infinite or zero vectors); memory-mapped ones are
+    not read on opening, and are checked when they are used.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "small.npz"
+    >>> save(FeatureSet(np.eye(3), labels=[0, 0, 1]), path)
+    >>> load(path)
+    FeatureSet(3 x 3, 2 classes)
+    """
+    if dim is not None and dim < 1:
+        raise InputError(f"dim={dim} was given, but a vector has at least one dimension")
+    source = Path(path)
+    known = _format_of(source)
+    if known is PARTS:
+        source, part = parts.part_file(source, part), None
+        known = _format_of(source)
+    assert known.read is not None
+    fs = known.read(source, dim) if known.wants_dim else known.read(source)
+    labels_file = Path(labels) if labels is not None else find_labels(source) if known.labels_beside else None
+    if labels_file is not None:
+        fs = attach_labels(fs, source, labels_file)
+    with reading(source, known.name):
+        if dim is not None and fs.dim != dim:
+            raise InputError(f"vectors have {fs.dim} dimensions, not dim={dim}")
+        if not isinstance(fs.features, np.memmap):
+            fs.validate()
+        return fs if part is None else fs.part(part)
+
+
+def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a feature set in the format of the suffix, whole or not at all; never over a file unless `force`.
+
+    Not every format has a place for every column: `dropped` tells which would be lost.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "small.csv"
+    >>> save(FeatureSet([[0.5, 1.0]], labels=[7]), path)
+    >>> print(path.read_text().strip())
+    label,f0,f1
+    7,0.5,1
+    """
+    target = Path(path)
+    write = _by_suffix(target).write
+    assert write is not None
+    fs.validate()
+    try:
+        write(fs, target, force)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{target}: a text of this set is not valid Unicode: {error}") from error
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror or error}") from error
+
+
+def dropped(fs: FeatureSet, path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the columns of a set that the format of `path` has no place for.
+
+    >>> dropped(FeatureSet(np.eye(2), labels=[0, 1], cameras=[3, 4]), "out.bin")
+    ('cameras',)
+    """
+    keeps = _by_suffix(Path(path)).keeps
+    return tuple(name for name in columns(fs) if name not in keeps)
+
+
+def _by_suffix(path: Path) -> Format:
+    known = BY_SUFFIX.get(path.suffix.lower())
+    if known is None:
+        raise InputError(f"{path}: the suffix {path.suffix!r} is not known; known are {', '.join(BY_SUFFIX)}")
+    return known
+
+
+def _format_of(path: Path) -> Format:
+    """Tell the format of something to be read."""
+    if not path.is_dir():
+        return _by_suffix(existing_file(path))
+    if (path / folder.FEATURES).is_file():
+        return NATIVE
+    for layout, matches in ((MSMT17, msmt17.matches), (VERI776, veri776.matches), (PARTS, parts.matches)):
+        if matches(path):
+            return layout
+    raise InputError(
+        f"{path} is a folder without {folder.FEATURES}, without features/*.bin or *.npy,"
+        " and without the lists of MSMT17 or VeRi-776"
+    )

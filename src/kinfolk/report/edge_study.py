@@ -1,0 +1,52 @@
+"""The report of one test against many, as the demo writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import kinfolk
+from kinfolk.experiments.edge_study import EdgeStudy
+from kinfolk.report.figures import roc_curves, similarity_histograms, to_svg
+from kinfolk.report.page import Card, Figure, Page, Table
+
+LEAD = (
+    "A neighbour graph joins each vector to its nearest ones, and some of these edges are wrong. Sim-S judges an edge "
+    "by one test, the similarity of its two ends. Sim-M asks every neighbour that both ends share. Every number on "
+    "this page was measured in the run that wrote it."
+)
+HISTOGRAM_TEXT = "The less the two hills overlap, the better an edge between classes can be told from a true one."
+ROC_TEXT = "For each share of noisy edges let through, the share of true edges kept: higher and further left is better."
+
+
+def edge_study_page(studies: Sequence[EdgeStudy]) -> Page:
+    """Return the page of several studies: cards, a table for each, score distributions, ROC curves."""
+    curves = {f"{s.name}, k={s.k}": {x.name: x.curve for x in (s.one_test, s.many_tests)} for s in studies}
+    sections: list[Table | Figure] = [
+        *[_table(study) for study in studies],
+        *[_histograms(study) for study in studies],
+        Figure("Which edges are true?", to_svg(roc_curves(curves)), ROC_TEXT),
+    ]
+    return Page("kinfolk demo", LEAD, [_card(s) for s in studies], sections, f"kinfolk {kinfolk.__version__}")
+
+
+def _card(study: EdgeStudy) -> Card:
+    value = f"{study.one_test.noise_let_through:.1%} → {study.many_tests.noise_let_through:.1%}"
+    return Card(
+        value, f"noisy edges let through, {study.name}", f"one test → many tests, k={study.k}, 95% of true edges kept"
+    )
+
+
+def _table(study: EdgeStudy) -> Table:
+    columns = ("neighbours k", "noisy edges (ENR)", "AUC Sim-S × 100", "AUC Sim-M × 100", "difference")
+    rows = [
+        (str(r.k), f"{r.enr:.1%}", f"{r.auc_s:.2f}", f"{r.auc_m:.2f}", f"{r.auc_m - r.auc_s:+.2f}")
+        for r in study.over_k
+    ]
+    best = frozenset((i, 3 if r.auc_m > r.auc_s else 2) for i, r in enumerate(study.over_k))
+    text = f"{study.origin}. {study.features!r}. {study.sentence}"
+    return Table(study.name, columns, rows, text, best)
+
+
+def _histograms(study: EdgeStudy) -> Figure:
+    titled = {f"{x.name}, k={study.k}": (x.scores, study.same_class) for x in (study.one_test, study.many_tests)}
+    return Figure(f"Scores of the edges, {study.name}", to_svg(similarity_histograms(titled)), HISTOGRAM_TEXT)

@@ -1,0 +1,85 @@
+"""Figures of the report and of the docs. Each takes plain numbers and gives a matplotlib figure."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from kinfolk.metrics import Roc
+
+# the Okabe-Ito palette: told apart with every kind of colour vision
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+PAPER = "#8a8f98"
+
+
+def to_svg(figure: Figure) -> str:
+    """Return the picture as an SVG element for an HTML page; the same figure always gives the same text."""
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    with rc_context({"svg.hashsalt": "kinfolk", "svg.fonttype": "path"}):
+        figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def panels(count: int, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """Return a figure with `count` plain panels side by side."""
+    figure = Figure(figsize=(5.2 * count, height), layout="constrained")
+    axes = list(np.atleast_1d(figure.subplots(1, count)))
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="#e8ebf0", linewidth=0.8)
+        ax.set_axisbelow(True)
+    return figure, axes
+
+
+def roc_curves(curves: Mapping[str, Mapping[str, Roc]]) -> Figure:
+    """Draw ROC curves, a panel for each data set, a line for each similarity; few false positives get the room."""
+    figure, axes = panels(len(curves))
+    for ax, (title, lines) in zip(axes, curves.items(), strict=True):
+        for color, (name, curve) in zip(COLORS, lines.items(), strict=False):
+            ax.plot(curve.fpr, curve.tpr, color=color, label=name, linewidth=2)
+        ax.set(title=title, xscale="log", xlim=(1e-3, 1), ylim=(0, 1.02))
+        ax.set(xlabel="noisy edges kept (false positive rate)", ylabel="true edges kept")
+        ax.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def similarity_histograms(
+    scores: Mapping[str, tuple[NDArray[np.float32], NDArray[np.bool_]]],
+) -> Figure:
+    """Draw how each score is distributed over true and over noisy edges: {title: (scores, same class)}."""
+    figure, axes = panels(len(scores), height=3.0)
+    for ax, (title, (values, same)) in zip(axes, scores.items(), strict=True):
+        bins = np.linspace(values.min(), values.max(), 80).tolist()
+        for color, name, mask in ((COLORS[2], "same class", same), (COLORS[1], "different classes", ~same)):
+            ax.hist(values[mask], bins, density=True, color=color, alpha=0.55, label=name)
+        ax.set(title=title, yticks=[], xlabel="score of an edge")
+        ax.legend(frameon=False)
+    return figure
+
+
+def over_k(
+    measured: Mapping[str, Mapping[str, Sequence[float]]],
+    paper: Mapping[str, Mapping[str, Sequence[float]]],
+    ks: Sequence[int],
+    labels: Mapping[str, str],
+) -> Figure:
+    """Draw measured lines and the paper's dashed ones over k: {panel: {line: values}}."""
+    figure, axes = panels(len(measured))
+    for ax, (title, lines) in zip(axes, measured.items(), strict=True):
+        for color, (name, values) in zip(COLORS, lines.items(), strict=False):
+            ax.plot(ks, values, "o-", color=color, label=name, markersize=4)
+            if name in paper.get(title, {}):
+                ax.plot(ks, paper[title][name], "s--", color=color, alpha=0.6, markersize=4, label=f"{name}, paper")
+        ax.set(title=title, xscale="log", xlabel="neighbours k", ylabel=labels[title])
+        ax.set_xticks(list(ks), [str(k) for k in ks])
+        ax.minorticks_off()
+        ax.legend(frameon=False, fontsize=8)
+    return figure
