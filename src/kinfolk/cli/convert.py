@@ -23,7 +23,13 @@ def convert(
 
     [bold]Example:[/bold]  kinfolk convert market1501.npz market_test.parquet --part test
     """
+    from kinfolk.formats import dropped
+
     features = options.read(source, part, labels, dim)
+    lost = dropped(features, target)
     with options.timed() as took:
         features.save(target, force=force)
-    options.say(dict(read=str(source), set=repr(features), written=str(target), **took), as_json)
+    facts = dict(read=str(source), set=repr(features), written=str(target), **took)
+    if lost:
+        facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
+    options.say(facts, as_json)

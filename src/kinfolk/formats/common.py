@@ -42,6 +42,8 @@ def reading(file: Path, kind: str) -> Iterator[None]:
         raise
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
+    except PermissionError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
     except Exception as error:  # a damaged file makes the libraries underneath raise nearly anything
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"{file} cannot be read as {kind}, it may be damaged or truncated: {reason}") from error

@@ -140,7 +140,8 @@ class FolderWriter:
             raise InputError(f"{self.path}: {self.rows:,} rows were promised, {self.written + len(block):,} came")
         if isinstance(part, str):
             if part not in self.part_names:
-                raise InputError(f"{self.path}: unknown part {part!r}; the parts are {', '.join(self.part_names)}")
+                have = ", ".join(self.part_names) or "none"
+                raise InputError(f"{self.path}: unknown part {part!r}; the parts are {have}")
             part = np.full(len(block), self.part_names.index(part))
         given = {"labels": labels, "cameras": cameras, "query": query, "part": part, "names": names}
         present = {name: np.asarray(column) for name, column in given.items() if column is not None}

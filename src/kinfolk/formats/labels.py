@@ -61,7 +61,8 @@ def read_labels(file: Path) -> tuple[NDArray[Any], tuple[str, ...]]:
         with reading(file, "labels"):
             labels = as_vector("labels", array)
         return labels_from_texts(labels.tolist()) if labels.dtype.kind == "U" else (labels, ())
-    numbers = _plain_integers(file.read_bytes())
+    with reading(file, "labels"):
+        numbers = _plain_integers(file.read_bytes())
     if numbers is not None:
         return numbers, ()
     lines = read_lines(file)
@@ -77,9 +78,8 @@ def _plain_integers(data: bytes) -> NDArray[np.int64] | None:
     data = data.rstrip().replace(b"\r\n", b"\n")
     if not data or data.translate(None, b"0123456789-\n") or b"\n\n" in data or data.startswith(b"\n"):
         return None
-    if re.search(rb"-(?![0-9])", data):
+    if b"-" in data and re.search(rb"-(?![0-9])|[0-9]-", data):
         return None
     labels = np.fromstring(data, dtype=np.int64, sep="\n")
-    # "1-2" reads as two numbers, and a number that does not fit as the largest one
-    plain = len(labels) == data.count(b"\n") + 1 and labels.max() < np.iinfo(np.int64).max
-    return labels if plain else None
+    fit = labels.max() < np.iinfo(np.int64).max  # a number that does not fit is read as the largest one
+    return labels if fit else None

@@ -15,34 +15,27 @@ from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet, as_matrix
 from kinfolk.files import replacing
 from kinfolk.formats.common import as_vector, assemble, reading
+from kinfolk.formats.matlab import read_variables
 
 SIDES = ("query", "gallery")
 FIELDS = {"features": "f", "labels": "label", "cameras": "cam"}
-HDF5 = 2
 
 
 def read(file: Path) -> FeatureSet:
     """Read queries and gallery; labels and cameras may be rows or columns."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import matfile_version
-
+    wanted = [f"{side}_{field}" for side in SIDES for field in FIELDS.values()]
     with reading(file, "a .mat file"):
-        version = matfile_version(str(file), appendmat=False)[0]
-        if version == HDF5:
-            raise InputError("this is a MATLAB 7.3 (HDF5) file; save it again in MATLAB with save(file, '-v7')")
-        if version != 1:
-            raise InputError("this is not a MATLAB 5 file; save it again in MATLAB with save(file, '-v7')")
-        wanted = [f"{side}_{field}" for side in SIDES for field in FIELDS.values()]
-        content = loadmat(str(file), variable_names=wanted, appendmat=False)
+        content = read_variables(file.read_bytes(), wanted)
         missing = [name for name in wanted if name not in content]
         if missing:
             raise InputError(f"no {', '.join(missing)}; a re-ID result file needs {', '.join(wanted)}")
-        return _assemble({name: _plain(name, content[name]) for name in wanted})
+        return _assemble(content)
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write queries and gallery; names and parts have no place in this format, and rows are put in its order."""
     from scipy.io import savemat
+    from scipy.io.matlab import MatWriteError
 
     missing = [field for field in ("labels", "cameras", "query") if getattr(fs, field) is None]
     if missing:
@@ -60,14 +53,8 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
     with replacing(file, force) as temporary:
         try:
             savemat(str(temporary), content, appendmat=False, oned_as="row")
-        except Exception as error:
+        except MatWriteError as error:
             raise InputError(f"{file}: this set does not fit into a .mat file: {error}") from error
-
-
-def _plain(name: str, value: Any) -> NDArray[Any]:
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-        raise InputError(f"{name} must be an array of numbers, not {getattr(value, 'dtype', type(value).__name__)}")
-    return value
 
 
 def _assemble(content: dict[str, NDArray[Any]]) -> FeatureSet:

@@ -35,7 +35,8 @@ def part_file(folder: Path, part: str | None) -> Path:
 
 def _files(folder: Path) -> dict[str, Path]:
     places = [folder / name for name in ("features", "feature") if (folder / name).is_dir()]
-    found = [file for place in places for file in place.iterdir() if file.suffix in SUFFIXES and file.is_file()]
+    inside = [file for place in places for file in place.iterdir() if file.suffix in SUFFIXES and file.is_file()]
+    found = [file for file in inside if not file.stem.endswith((".labels", "_labels"))]
     # later ones win: parts in their order, and .bin where a stem is there twice
     ordered = sorted(found, key=lambda file: (_order(file.stem), file.suffix == ".bin"))
     return {file.stem: file for file in ordered}

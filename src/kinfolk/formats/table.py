@@ -35,29 +35,37 @@ def read(file: Path) -> FeatureSet:
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write a table with a header: label, camera, query, part, name where known, then f0, f1, ..."""
     known = _cells(fs)
+    delimiter = DELIMITERS[file.suffix.lower()]
+    # nine digits are enough to give every float32 back exactly
+    pattern = delimiter.join(["%s"] * len(known) + ["%.9g"] * fs.dim) + "\n"
     with replacing(file, force) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        lines = csv.writer(stream, delimiter=DELIMITERS[file.suffix.lower()], lineterminator="\n")
-        lines.writerow([*known, *(f"f{number}" for number in range(fs.dim))])
+        stream.write(delimiter.join([*known, *(f"f{number}" for number in range(fs.dim))]) + "\n")
         for start, block in blocks(fs.features):
             for row, vector in enumerate(block.tolist(), start=start):
-                # nine digits are enough to give every float32 back exactly
-                lines.writerow([*(column[row] for column in known.values()), *(f"{value:.9g}" for value in vector)])
+                stream.write(pattern % (*(column[row] for column in known.values()), *vector))
 
 
 def _cells(fs: FeatureSet) -> dict[str, Sequence[Any]]:
     known: dict[str, Sequence[Any]] = {}
     if fs.labels is not None:
         numbers = fs.labels.tolist()
-        known["label"] = [fs.label_names[n] if n >= 0 else "" for n in numbers] if fs.label_names else numbers
+        words = [_quoted(name) for name in (*fs.label_names, "")]  # -1, unknown, is the empty text at the end
+        known["label"] = [words[number] for number in numbers] if fs.label_names else numbers
     if fs.cameras is not None:
         known["camera"] = fs.cameras.tolist()
     if fs.query is not None:
         known["query"] = fs.query.astype(np.int64).tolist()
     if fs.part_index is not None:
-        known["part"] = [fs.part_names[number] for number in fs.part_index.tolist()]
+        parts = [_quoted(name) for name in fs.part_names]
+        known["part"] = [parts[number] for number in fs.part_index.tolist()]
     if fs.names is not None:
-        known["name"] = fs.names.tolist()
+        known["name"] = [_quoted(name) for name in fs.names.tolist()]
     return known
+
+
+def _quoted(text: str) -> str:
+    # csv.writer is not used: it leaves a text with a lone carriage return bare, and is slower
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _parse(rows: Iterator[tuple[int, list[str]]]) -> FeatureSet:

@@ -43,7 +43,8 @@ def _table(study: EdgeStudy) -> Table:
         for r in study.over_k
     ]
     best = frozenset((i, 3 if r.auc_m > r.auc_s else 2) for i, r in enumerate(study.over_k))
-    text = f"{study.origin}. {study.features!r}. {study.sentence}"
+    n, d = study.features.features.shape
+    text = f"{study.origin[:1].upper()}{study.origin[1:]}; {n:,} vectors of {d} dimensions. {study.sentence}"
     return Table(study.name, columns, rows, text, best)
 
 

@@ -1,0 +1,36 @@
+"""kinfolk generate: a generated feature set on disk, of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinfolk.cli import options
+from kinfolk.errors import InputError
+
+
+def generate(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="celeb_like, person_like, vehicle_like or digits.")],
+    target: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where to write; a .kf folder takes any size.")],
+    identities: Annotated[int, typer.Option(help="How many identities to make (digits has its own ten).")] = 300,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write generated features whose graphs behave like the paper's data sets, or scikit-learn's digits.
+
+    [bold]Example:[/bold]  kinfolk generate celeb_like celeb.kf --identities 8573
+    """
+    from kinfolk import datasets
+
+    with options.timed() as took:
+        if name == "digits":
+            features = datasets.digits()
+            features.save(target, force=force)
+        elif name in datasets.REGIMES:
+            features = datasets.write(datasets.REGIMES[name], target, identities, seed=seed, force=force)
+        else:
+            raise InputError(f"unknown data set {name!r}; there are {', '.join(datasets.REGIMES)}, digits")
+    options.say(dict(set=repr(features), written=str(target), **took), as_json)

@@ -1,0 +1,185 @@
+"""Data that is always there: generated regimes calibrated against the paper, and scikit-learn's digits.
+
+`celeb_like`, `person_like` and `vehicle_like` are GENERATED: no photograph stands behind any vector. Their graphs are
+as noisy as those of MS-Celeb part 1, MSMT17 and VeRi-776 (docs/generated-data.md shows how close they come).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.datasets.generator import Block, Regime, generate_blocks, item_counts
+from kinfolk.errors import InputError
+from kinfolk.features import FeatureSet
+from kinfolk.formats import FolderWriter, load
+from kinfolk.progress import progress
+
+__all__ = ["REGIMES", "Regime", "celeb_like", "digits", "person_like", "vehicle_like", "write"]
+
+PARTS = ("train", "test")
+
+CELEB = Regime(
+    items_mean=68.0,
+    items_shape=5.0,
+    family_size=6,
+    family_share=0.40,
+    views=8,
+    views_per_identity=8,
+    recorded=False,
+    view_share=0.286,
+    view_global=0.6,
+    view_family=0.2,
+    noise=1.086,
+    identity_spread=0.66,
+    item_spread=0.469,
+)
+PERSON = Regime(
+    items_mean=30.0,
+    items_shape=4.0,
+    family_size=5,
+    family_share=0.60,
+    views=15,
+    views_per_identity=5,
+    recorded=True,
+    view_share=0.22,
+    view_global=0.04,
+    view_family=0.42,
+    noise=1.36,
+    identity_spread=0.48,
+    item_spread=0.48,
+)
+VEHICLE = Regime(
+    items_mean=66.3,
+    items_shape=4.0,
+    family_size=9,
+    family_share=0.55,
+    views=20,
+    views_per_identity=8,
+    recorded=True,
+    view_share=0.15,
+    view_global=0.02,
+    view_family=0.50,
+    noise=1.24,
+    identity_spread=0.26,
+    item_spread=0.42,
+)
+REGIMES = {"celeb_like": CELEB, "person_like": PERSON, "vehicle_like": VEHICLE}
+
+
+def celeb_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_fraction: float = 0.5) -> FeatureSet:
+    """Return generated features whose graph behaves like that of MS-Celeb part 1: 68 items an identity, look-alikes.
+
+    The first identities are the part "train", the last `test_fraction` of them "test"; no identity and no family of
+    look-alikes is in both. The same seed gives the same rows, however many identities are asked for.
+
+    >>> celeb_like(n_identities=12, seed=0)
+    FeatureSet(775 x 256, 12 classes, parts train 467 + test 308)
+    """
+    return _generate(CELEB, n_identities, seed, dim, test_fraction)
+
+
+def person_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_fraction: float = 0.5) -> FeatureSet:
+    """Return generated features whose graph behaves like that of MSMT17: 30 items an identity, 15 cameras.
+
+    The first item of an identity in a camera is a query in the part "test". See `celeb_like` for the rest.
+
+    >>> person_like(n_identities=10, seed=0).cameras.max() < 15
+    np.True_
+    """
+    return _generate(PERSON, n_identities, seed, dim, test_fraction)
+
+
+def vehicle_like(n_identities: int = 200, seed: int = 0, *, dim: int = 256, test_fraction: float = 0.5) -> FeatureSet:
+    """Return generated features whose graph behaves like that of VeRi-776: 66 items an identity, 20 cameras.
+
+    The first item of an identity in a camera is a query in the part "test". See `celeb_like` for the rest.
+
+    >>> vehicle_like(n_identities=18, seed=0).part("test").query.any()
+    np.True_
+    """
+    return _generate(VEHICLE, n_identities, seed, dim, test_fraction)
+
+
+def digits() -> FeatureSet:
+    """Return scikit-learn's handwritten digits: 1,797 real images of 8 x 8 pixels, ten classes.
+
+    0 to 4 are the part "train", 5 to 9 "test".
+
+    >>> digits()
+    FeatureSet(1,797 x 64, 10 classes, parts train 901 + test 896)
+    """
+    from sklearn.datasets import load_digits
+
+    images = load_digits()
+    return FeatureSet(images.data, labels=images.target, part_index=(images.target >= 5).astype(int), part_names=PARTS)
+
+
+def write(
+    regime: Regime,
+    path: str | os.PathLike[str],
+    n_identities: int,
+    seed: int = 0,
+    *,
+    dim: int = 256,
+    test_fraction: float = 0.5,
+    force: bool = False,
+) -> FeatureSet:
+    """Write a generated set to disk and open it; a `.kf` folder is streamed in bounded memory, of any size.
+
+    >>> import tempfile
+    >>> write(REGIMES["celeb_like"], Path(tempfile.mkdtemp()) / "celeb.kf", n_identities=12)
+    FeatureSet(775 x 256, 12 classes, parts train 467 + test 308, memory-mapped)
+    """
+    if Path(path).suffix != ".kf":
+        _generate(regime, n_identities, seed, dim, test_fraction).save(path, force=force)
+        return load(path)
+    _check(n_identities, dim, test_fraction)
+    rows = int(item_counts(regime, n_identities, seed).sum())
+    names = ("labels", "part", "cameras", "query") if regime.recorded else ("labels", "part")
+    with (
+        FolderWriter(path, rows, dim, columns=names, part_names=PARTS, force=force) as folder,
+        progress("generating", rows) as advance,
+    ):
+        for block in generate_blocks(regime, n_identities, seed, dim):
+            folder.append(block.features, **_columns(regime, block, n_identities, test_fraction))
+            advance(len(block.labels))
+    return load(path)
+
+
+def _generate(regime: Regime, identities: int, seed: int, dim: int, test_fraction: float) -> FeatureSet:
+    _check(identities, dim, test_fraction)
+    blocks = list(generate_blocks(regime, identities, seed, dim))
+    whole = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    columns = _columns(regime, whole, identities, test_fraction)
+    part = columns.pop("part")
+    return FeatureSet(whole.features, part_index=part, part_names=PARTS, **columns)  # type: ignore[arg-type]
+
+
+def _columns(regime: Regime, block: Block, identities: int, test_fraction: float) -> dict[str, NDArray]:
+    part = (block.labels >= _first_test_identity(regime, identities, test_fraction)).astype(np.int64)
+    columns: dict[str, NDArray] = dict(labels=block.labels, part=part)
+    if regime.recorded:
+        pairs = block.labels * regime.views + block.cameras
+        first = np.zeros(len(pairs), dtype=bool)
+        first[np.unique(pairs, return_index=True)[1]] = True
+        columns |= dict(cameras=block.cameras, query=first & (part == 1))
+    return columns
+
+
+def _first_test_identity(regime: Regime, identities: int, test_fraction: float) -> int:
+    """Return where "test" starts: at a whole family, so that look-alikes stay together, unless there is only one."""
+    wanted = identities * (1 - test_fraction)
+    whole = round(wanted / regime.family_size) * regime.family_size
+    return whole if 0 < whole < identities or test_fraction in (0, 1) else round(wanted)
+
+
+def _check(identities: int, dim: int, test_fraction: float) -> None:
+    if identities < 1 or dim < 1 or not 0 <= test_fraction <= 1:
+        raise InputError(
+            "at least one identity, one dimension and a test_fraction from 0 to 1 are needed, "
+            f"not {identities}, {dim} and {test_fraction}"
+        )

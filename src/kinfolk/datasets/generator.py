@@ -1,0 +1,138 @@
+r"""Generated features whose neighbour graphs behave like those of faces, persons and vehicles.
+
+Item t of identity i, of family f, seen in view c (a camera; for faces a pose that nobody records):
+
+    centre_i = sqrt(family_share) F_f + sqrt(1 - family_share) I_i
+    view_ic  = sqrt(view_global) G_c + sqrt(view_family) H_fc + sqrt(1 - view_global - view_family) J_ic
+    x_t      = normalise(centre_i + s_t (sqrt(view_share) view_ic + sqrt(1 - view_share) e_t))
+    s_t      = noise exp(identity_spread z_i + item_spread z_t)
+
+F, I, G, H, J, e are Gaussian vectors of expected length one, z standard normal. F makes the identities of a family
+look alike: their errors fall on the same few wrong identities, which many tests cannot undo once k exceeds the class. G
+and H are what a view does to everybody and to a family, J what one identity looks like in one view. s is the lack of
+quality: items with a large s have wrong neighbours already at a small k, but at low similarities.
+
+Every family and every identity has a random generator of its own, keyed by (seed, stream, number). Rows never depend
+on the block they are made in or on how many identities are asked for, so sets of any size stream to disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_GLOBAL, _FAMILY, _IDENTITY = range(3)  # streams of random numbers
+IDENTITIES_PER_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Regime:
+    """What one kind of data set looks like; the names are those of the equation above.
+
+    items_mean and items_shape: gamma distribution of the items of an identity, at least 2. family_size: consecutive
+    identities that look alike. views: cameras, or poses nobody records (recorded=False); views_per_identity: how many
+    of them an identity is seen in. noise: median length of the nuisance where the centre's length is one.
+    """
+
+    items_mean: float
+    items_shape: float
+    family_size: int
+    family_share: float
+    views: int
+    views_per_identity: int
+    recorded: bool
+    view_share: float
+    view_global: float
+    view_family: float
+    noise: float
+    identity_spread: float
+    item_spread: float
+
+
+class Block(NamedTuple):
+    """Rows of consecutive identities: features (n, d) of length one, labels (n,), cameras (n,)."""
+
+    features: NDArray[np.float32]
+    labels: NDArray[np.int64]
+    cameras: NDArray[np.int64]
+
+
+class _Plan(NamedTuple):
+    """What is drawn for an identity before its vectors, and the generator for these."""
+
+    rng: np.random.Generator
+    scales: NDArray[np.float32]  # s_t of each item
+    views: NDArray[np.int64]  # of each item
+
+
+def item_counts(regime: Regime, identities: int, seed: int) -> NDArray[np.int64]:
+    """Return how many items each identity has, without making them: (identities,)."""
+    return np.array([_count(regime, _generator(seed, _IDENTITY, number)) for number in range(identities)])
+
+
+def generate_blocks(regime: Regime, identities: int, seed: int, dim: int) -> Iterator[Block]:
+    """Make all rows, identity after identity, in blocks that fit into memory."""
+    for first in range(0, identities, IDENTITIES_PER_BLOCK):
+        yield generate_block(regime, range(first, min(first + IDENTITIES_PER_BLOCK, identities)), seed, dim)
+
+
+def generate_block(regime: Regime, numbers: range, seed: int, dim: int) -> Block:
+    """Make all rows of the identities with these numbers; their labels are the numbers."""
+    plans = [_plan(regime, seed, number) for number in numbers]
+    sizes = [len(plan.scales) for plan in plans]
+    features = np.empty((sum(sizes), dim), dtype=np.float32)
+    everywhere = _directions(_generator(seed, _GLOBAL, 0), regime.views, regime.view_global, dim)
+    family = -1
+    stop = 0
+    for number, plan in zip(numbers, plans, strict=True):
+        if number // regime.family_size != family:
+            family = number // regime.family_size
+            rng = _generator(seed, _FAMILY, family)
+            centre = _directions(rng, 1, regime.family_share, dim)
+            views = everywhere + _directions(rng, regime.views, regime.view_family, dim)
+        start, stop = stop, stop + len(plan.scales)
+        _fill(regime, plan, centre, views, features[start:stop])
+    labels = np.repeat(np.arange(numbers.start, numbers.stop), sizes)
+    return Block(features, labels, np.concatenate([plan.views for plan in plans]))
+
+
+def _generator(seed: int, stream: int, number: int) -> np.random.Generator:
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(entropy=seed, spawn_key=(stream, number))))
+
+
+def _directions(rng: np.random.Generator, count: int, share: float, dim: int) -> NDArray[np.float32]:
+    """Return Gaussian vectors of expected squared length `share`: (count, dim)."""
+    return rng.standard_normal((count, dim), dtype=np.float32) * np.float32(np.sqrt(share / dim))
+
+
+def _count(regime: Regime, rng: np.random.Generator) -> int:
+    return max(2, round(rng.standard_gamma(regime.items_shape) * regime.items_mean / regime.items_shape))
+
+
+def _plan(regime: Regime, seed: int, number: int) -> _Plan:
+    rng = _generator(seed, _IDENTITY, number)
+    items = _count(regime, rng)
+    logs = regime.identity_spread * rng.standard_normal() + regime.item_spread * rng.standard_normal(items)
+    seen = rng.permutation(regime.views)[: regime.views_per_identity]
+    views = seen[rng.integers(len(seen), size=items)]
+    return _Plan(rng, (regime.noise * np.exp(logs)).astype(np.float32), views)
+
+
+def _fill(
+    regime: Regime, plan: _Plan, centre: NDArray[np.float32], views: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """Write the vectors of one identity, given its family's share of the centre (1, d) and of the views (v, d)."""
+    dim = out.shape[1]
+    centre = centre + _directions(plan.rng, 1, 1 - regime.family_share, dim)
+    own = 1 - regime.view_global - regime.view_family
+    views = np.float32(np.sqrt(regime.view_share)) * (views + _directions(plan.rng, regime.views, own, dim))
+    plan.rng.standard_normal(out=out, dtype=np.float32)
+    out *= np.float32(np.sqrt((1 - regime.view_share) / dim))
+    out += views[plan.views]
+    out *= plan.scales[:, None]
+    out += centre
+    out /= np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]

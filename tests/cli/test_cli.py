@@ -1,0 +1,133 @@
+"""The command line as a user meets it: output, files, exit codes, one sentence for each mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kinfolk as kf
+from kinfolk.cli import app, main
+
+COMMANDS = ["demo", "generate", "knn", "convert", "doctor"]
+
+
+@pytest.fixture
+def kinfolk(monkeypatch, capfd):
+    """Run a command in this process; give its exit code, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kinfolk", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capfd.readouterr()
+        return stop.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def features(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "x.npz"
+    labels = np.repeat(np.arange(10), 6)
+    X = np.eye(10)[labels] + 0.2 * rng.standard_normal((60, 10))
+    kf.FeatureSet(X, labels=labels, part_index=labels % 2, part_names=("train", "test")).save(path)
+    return path
+
+
+def test_every_command_has_help_with_an_example(kinfolk):
+    assert sorted(COMMANDS) == sorted(c.name for c in app.registered_commands)
+    for command in COMMANDS:
+        code, out, _ = kinfolk(command, "--help")
+        assert code == 0
+        assert "Example:" in out
+        assert "--json" in out
+
+
+def test_the_installed_program_starts_and_says_its_version():
+    program = Path(sys.executable).with_name("kinfolk")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"kinfolk {kf.__version__}\n"
+
+
+def test_knn_writes_a_graph_and_says_what_it_measured(kinfolk, features, tmp_path):
+    code, out, _ = kinfolk("knn", features, "--part", "test", "--k", 5, "-o", tmp_path / "g.npz", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["recall"] == 1.0
+    g = kf.NeighborGraph.load(tmp_path / "g.npz")
+    assert g.indices.shape == (30, 5)
+    assert facts["edge_noise_rate"] == pytest.approx(
+        kf.metrics.edge_noise_rate(g, kf.load(features).part("test").labels), abs=1e-4
+    )
+    code, out, _ = kinfolk("knn", features, "--k", 5, "-o", tmp_path / "h.npz")
+    assert "edge noise rate" in out
+
+
+def test_convert_goes_there_and_back(kinfolk, features, tmp_path):
+    assert kinfolk("convert", features, tmp_path / "x.csv")[0] == 0
+    assert kinfolk("convert", tmp_path / "x.csv", tmp_path / "y.npz", "--part", "train", "--json")[0] == 0
+    original, back = kf.load(features).part("train"), kf.load(tmp_path / "y.npz")
+    np.testing.assert_allclose(back.features, original.features, rtol=1e-6)
+    np.testing.assert_array_equal(back.labels, original.labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["knn", "absent.npz", "-o", "g.npz"], "absent.npz does not exist"),
+        (["knn", "x.npz", "--k", "60", "-o", "g.npz"], "k must be a whole number from 1 to 59 for 60 rows, not 60"),
+        (["knn", "x.npz", "--part", "dev", "-o", "g.npz"], "unknown part 'dev'"),
+        (["knn", "x.npz", "--method", "magic", "-o", "g.npz"], "method must be one of"),
+        (["convert", "x.npz", "x.npz"], "exists already"),
+        (["convert", "x.npz", "x.docx"], "docx"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
+    kinfolk, features, tmp_path, monkeypatch, arguments, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(p.name for p in tmp_path.rglob("*"))
+    code, out, err = kinfolk(*arguments)
+    assert code == 2
+    assert out == ""
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+def test_doctor_names_what_is_missing_and_what_to_do(kinfolk, monkeypatch):
+    code, out, _ = kinfolk("doctor", "--json")
+    checks = {c["name"]: c for c in json.loads(out)}
+    assert code == 0
+    assert checks["kinfolk"]["value"] == kf.__version__
+    assert {"threads", "memory", "numpy", "[parquet]"} <= checks.keys()
+    from kinfolk.cli import doctor
+
+    real = doctor._installed
+    monkeypatch.setattr(doctor, "_installed", lambda p: None if p in ("pyarrow", "numba") else real(p))
+    code, out, _ = kinfolk("doctor")
+    assert code == 1
+    assert "pip install 'kinfolk[parquet]'" in out
+    assert any(line.startswith("missing numba") for line in out.splitlines())
+
+
+def test_demo_runs_and_writes_a_report_with_the_numbers_it_prints(kinfolk, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = kinfolk("demo", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    page = Path(facts["report"]).read_text()
+    assert [r["data"] for r in facts["results"]] == ["digits", "celeb_like"]
+    for result in facts["results"]:
+        for row in result["rows"]:
+            assert f"{row['auc_m']:.2f}" in page
+    assert "generated data" in page
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", "")
+    code, out, _ = kinfolk("demo", "--out", "kinfolk-demo")
+    assert code == 2

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinfolk.errors import InputError
+from kinfolk.features import FeatureSet, as_matrix, blocks, integer_labels, unit_rows
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16])
+def test_features_become_float32(dtype: type) -> None:
+    fs = FeatureSet(np.eye(3, dtype=dtype))
+    assert fs.features.dtype == np.float32
+    assert (len(fs), fs.dim) == (3, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.int64])
+def test_tensors_are_taken(dtype: torch.dtype) -> None:
+    np.testing.assert_array_equal(FeatureSet(torch.eye(3, dtype=dtype)).features, np.eye(3))
+
+
+def test_float32_is_not_copied(tmp_path: Path) -> None:
+    features = np.ones((3, 2), dtype=np.float32)
+    assert FeatureSet(features).features is features
+    mapped = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float32, (3, 2))
+    assert FeatureSet(mapped).features is mapped
+    assert "memory-mapped" in repr(FeatureSet(mapped))
+
+
+def test_a_converted_map_is_no_longer_a_map(tmp_path: Path) -> None:
+    mapped = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float16, (3, 2))
+    fs = FeatureSet(mapped)
+    assert type(fs.features) is np.ndarray
+    assert "memory-mapped" not in repr(fs)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.ones(3), r"must have the shape \(n, d\), not \(3,\)"),
+        (np.ones((3, 0)), "must have the shape"),
+        (np.ones((0, 3)), "hold no rows"),
+        (np.array([["a"]]), "must be real numbers"),
+        (np.array([[None]]), "must be real numbers, not object"),
+        (np.array([[1j]]), "must be real numbers"),
+        (np.array([[True]]), "must be real numbers"),
+    ],
+)
+def test_what_is_not_a_matrix(features: np.ndarray, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_matrix(features)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"labels": [0, 1]}, "labels must be one value a row: 3 were expected"),
+        ({"labels": [[0, 1, 2]]}, "labels must be one value a row"),
+        ({"labels": [0.5, 1, 2]}, "labels must be int64, not float64"),
+        ({"labels": [np.nan, 1, 2]}, "labels must be int64"),
+        ({"labels": [np.inf, 1, 2]}, "labels must be int64"),
+        ({"labels": [0, 1e30, 2]}, "labels: row 1 is too large for a 64-bit integer"),
+        ({"labels": np.array([0, 1, 2**63], dtype=np.uint64)}, "labels: row 2 is too large"),
+        ({"labels": np.array([0, None, 2])}, "labels is an object array"),
+        ({"labels": [0, 1, 2], "label_names": ("a", "b")}, "labels: row 2 is 2, but there are only 2 names"),
+        ({"labels": [0, -2, 0], "label_names": ("a",)}, "labels: row 1 is -2"),
+        ({"query": [0, 1, 0]}, "query must be bool, not int64"),
+        ({"names": [1, 2, 3]}, "names must be str_, not int64"),
+        ({"part_index": [0, 0, 1], "part_names": ("train",)}, "part_index: row 2 is 1, but there are only 1 names"),
+        ({"part_index": [0, 0, 0]}, "part_index: row 0 is 0, but there are only 0 names"),
+    ],
+)
+def test_columns_are_checked(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        FeatureSet(np.eye(3), **fields)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float16, np.float64])
+def test_whole_numbers_of_any_type_are_labels(dtype: type) -> None:
+    labels = FeatureSet(np.eye(3), labels=np.array([0, 1, 2], dtype=dtype)).labels
+    assert labels is not None
+    assert labels.dtype == np.int64
+
+
+def test_parts_are_views_where_they_can_be() -> None:
+    fs = FeatureSet(np.eye(4), names=list("abcd"), part_index=[0, 0, 1, 1], part_names=("train", "test"))
+    test = fs.part("test")
+    assert np.shares_memory(test.features, fs.features)
+    assert test.names is not None
+    assert test.names.tolist() == ["c", "d"]
+    mixed = FeatureSet(np.eye(4), part_index=[0, 1, 0, 1], part_names=("train", "test")).part("train")
+    np.testing.assert_array_equal(mixed.features, np.eye(4)[[0, 2]])
+    with pytest.raises(InputError, match="unknown part 'val'; parts of this set: train, test"):
+        fs.part("val")
+    with pytest.raises(InputError, match="parts of this set: none"):
+        FeatureSet(np.eye(4)).part("train")
+
+
+def test_validate_names_the_row() -> None:
+    features = np.ones((5, 2))
+    assert len(FeatureSet(features).validate()) == 5
+    for value, message in (
+        (np.nan, "row 3 has NaN"),
+        (-np.inf, "row 3 has an infinite"),
+        (0, "row 3 is a zero vector"),
+    ):
+        features[3] = value
+        with pytest.raises(InputError, match=message):
+            FeatureSet(features).validate()
+    features[3] = 1e300
+    with pytest.raises(InputError, match="row 3 has an infinite value"):
+        FeatureSet(features).validate()
+
+
+@given(rows=st.integers(1, 50), dim=st.integers(1, 9), size=st.integers(1, 200))
+def test_blocks_cover_every_row_once(rows: int, dim: int, size: int) -> None:
+    matrix = np.arange(rows * dim).reshape(rows, dim)
+    parts = list(blocks(matrix, size))
+    np.testing.assert_array_equal(np.concatenate([block for _, block in parts]), matrix)
+    assert [start for start, _ in parts] == np.cumsum([0, *(len(block) for _, block in parts[:-1])]).tolist()
+
+
+@pytest.mark.parametrize(
+    "rows", [slice(None), slice(1, 4), slice(0, 6, 2), slice(4, 2), np.arange(6) % 2 == 0, np.array([5, 0, 0])]
+)
+def test_unit_rows_of_any_choice(rows: Any) -> None:
+    X = np.random.default_rng(0).standard_normal((6, 3)) * np.array([[1e-30], [1e30], [1], [2], [3], [4]])
+    expected = (X / np.linalg.norm(X, axis=1, keepdims=True))[rows]
+    np.testing.assert_allclose(unit_rows(X, rows), expected, rtol=1e-6)
+
+
+@given(labels=st.lists(st.integers(-(10**17), 10**17), min_size=1))
+def test_numbers_stay_numbers(labels: list[int]) -> None:
+    numbers, names = integer_labels([str(label) for label in labels])
+    assert numbers.tolist() == labels
+    assert names == ()
+
+
+@given(texts=st.lists(st.text(max_size=5).map(lambda text: "c" + text.rstrip("\0")), min_size=1))
+def test_words_are_numbered(texts: list[str]) -> None:
+    numbers, names = integer_labels(texts)
+    assert [names[number] for number in numbers] == texts
+    assert list(names) == sorted(set(texts))
+
+
+def test_texts_that_only_look_like_numbers_stay_apart() -> None:
+    assert len(integer_labels(["12_3", "1_23"])[1]) == 2
+    assert len(integer_labels(["12345678901234567890", "1"])[1]) == 2
