@@ -49,8 +49,8 @@ def run() -> list[Section]:
     return [
         Section(
             "Generating and opening large sets",
-            "`kinfolk generate celeb_like set.kf --identities N` streams rows to disk; opening maps them. Memory is what "
-            "was held beyond the imports.",
+            "`kinfolk generate celeb_like set.kf --identities N` streams rows to disk; opening maps them. Memory is "
+            "what was held beyond the imports.",
             ["what", "time", "peak memory", "speed"],
             rows,
         )

@@ -1,6 +1,7 @@
 """The command line as a user meets it: output, files, exit codes, one sentence for each mistake."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -125,9 +126,7 @@ def test_demo_runs_and_writes_a_report_with_the_numbers_it_prints(kinfolk, tmp_p
     for result in facts["results"]:
         for row in result["rows"]:
             assert f"{row['auc_m']:.2f}" in page
-    assert "generated data" in page
-    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
-        "http://creativecommons.org", ""
-    ).replace("https://matplotlib.org", "")
+    assert "Generated data" in page
+    assert re.search(r"""(src|href)=["']http|@import|url\(http""", page) is None  # nothing is loaded from elsewhere
     code, out, _ = kinfolk("demo", "--out", "kinfolk-demo")
     assert code == 2

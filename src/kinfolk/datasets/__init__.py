@@ -24,48 +24,48 @@ PARTS = ("train", "test")
 
 CELEB = Regime(
     items_mean=68.0,
-    items_shape=5.0,
+    items_spread=0.4,
     family_size=6,
-    family_share=0.40,
+    family_share=0.43,
     views=8,
     views_per_identity=8,
     recorded=False,
-    view_share=0.286,
+    view_share=0.28,
     view_global=0.6,
     view_family=0.2,
-    noise=1.086,
-    identity_spread=0.66,
-    item_spread=0.469,
+    noise=1.15,
+    identity_spread=0.62,
+    item_spread=0.47,
 )
 PERSON = Regime(
     items_mean=30.0,
-    items_shape=4.0,
+    items_spread=0.4,
     family_size=5,
-    family_share=0.60,
+    family_share=0.58,
     views=15,
     views_per_identity=5,
     recorded=True,
-    view_share=0.22,
-    view_global=0.04,
-    view_family=0.42,
-    noise=1.36,
-    identity_spread=0.48,
-    item_spread=0.48,
+    view_share=0.25,
+    view_global=0.19,
+    view_family=0.46,
+    noise=1.35,
+    identity_spread=0.55,
+    item_spread=0.54,
 )
 VEHICLE = Regime(
     items_mean=66.3,
-    items_shape=4.0,
-    family_size=9,
-    family_share=0.55,
+    items_spread=0.4,
+    family_size=3,
+    family_share=0.74,
     views=20,
     views_per_identity=8,
     recorded=True,
-    view_share=0.15,
-    view_global=0.02,
-    view_family=0.50,
-    noise=1.24,
-    identity_spread=0.26,
-    item_spread=0.42,
+    view_share=0.26,
+    view_global=0.14,
+    view_family=0.41,
+    noise=0.86,
+    identity_spread=0.38,
+    item_spread=0.44,
 )
 REGIMES = {"celeb_like": CELEB, "person_like": PERSON, "vehicle_like": VEHICLE}
 
@@ -77,7 +77,7 @@ def celeb_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_f
     look-alikes is in both. The same seed gives the same rows, however many identities are asked for.
 
     >>> celeb_like(n_identities=12, seed=0)
-    FeatureSet(775 x 256, 12 classes, parts train 467 + test 308)
+    FeatureSet(808 x 256, 12 classes, parts train 408 + test 400)
     """
     return _generate(CELEB, n_identities, seed, dim, test_fraction)
 
@@ -132,7 +132,7 @@ def write(
 
     >>> import tempfile
     >>> write(REGIMES["celeb_like"], Path(tempfile.mkdtemp()) / "celeb.kf", n_identities=12)
-    FeatureSet(775 x 256, 12 classes, parts train 467 + test 308, memory-mapped)
+    FeatureSet(808 x 256, 12 classes, parts train 408 + test 400, memory-mapped)
     """
     if Path(path).suffix != ".kf":
         _generate(regime, n_identities, seed, dim, test_fraction).save(path, force=force)

@@ -7,10 +7,12 @@ Item t of identity i, of family f, seen in view c (a camera; for faces a pose th
     x_t      = normalise(centre_i + s_t (sqrt(view_share) view_ic + sqrt(1 - view_share) e_t))
     s_t      = noise exp(identity_spread z_i + item_spread z_t)
 
-F, I, G, H, J, e are Gaussian vectors of expected length one, z standard normal. F makes the identities of a family
-look alike: their errors fall on the same few wrong identities, which many tests cannot undo once k exceeds the class. G
-and H are what a view does to everybody and to a family, J what one identity looks like in one view. s is the lack of
-quality: items with a large s have wrong neighbours already at a small k, but at low similarities.
+F, I, G, H, J, e are Gaussian vectors of expected length one, z standard normal; the number of items is lognormal. F
+makes the identities of a family look alike: their errors fall on the same few wrong identities, which many tests cannot
+undo once k exceeds the class. G and H are what a view does to everybody and to a family, J what one identity looks like
+in one view. s is the lack of quality: items with a large s have wrong neighbours already at a small k, but at low
+similarities. Within a family z_i and the number of items are stratified, one identity a quantile, so that a few hundred
+identities already behave like thousands.
 
 Every family and every identity has a random generator of its own, keyed by (seed, stream, number). Rows never depend
 on the block they are made in or on how many identities are asked for, so sets of any size stream to disk.
@@ -20,12 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-_GLOBAL, _FAMILY, _IDENTITY = range(3)  # streams of random numbers
+_GLOBAL, _STRATA, _FAMILY, _IDENTITY = range(4)  # streams of random numbers
 IDENTITIES_PER_BLOCK = 256
 
 
@@ -33,13 +37,14 @@ IDENTITIES_PER_BLOCK = 256
 class Regime:
     """What one kind of data set looks like; the names are those of the equation above.
 
-    items_mean and items_shape: gamma distribution of the items of an identity, at least 2. family_size: consecutive
-    identities that look alike. views: cameras, or poses nobody records (recorded=False); views_per_identity: how many
-    of them an identity is seen in. noise: median length of the nuisance where the centre's length is one.
+    items_mean and items_spread: lognormal distribution of the items of an identity, at least 2. family_size:
+    consecutive identities that look alike. views: cameras, or poses nobody records (recorded=False);
+    views_per_identity: how many of them an identity is seen in. noise: median length of the nuisance where the
+    centre's length is one.
     """
 
     items_mean: float
-    items_shape: float
+    items_spread: float
     family_size: int
     family_share: float
     views: int
@@ -71,7 +76,7 @@ class _Plan(NamedTuple):
 
 def item_counts(regime: Regime, identities: int, seed: int) -> NDArray[np.int64]:
     """Return how many items each identity has, without making them: (identities,)."""
-    return np.array([_count(regime, _generator(seed, _IDENTITY, number)) for number in range(identities)])
+    return np.array([_sizes_and_quality(regime, seed, number)[1] for number in range(identities)])
 
 
 def generate_blocks(regime: Regime, identities: int, seed: int, dim: int) -> Iterator[Block]:
@@ -109,14 +114,26 @@ def _directions(rng: np.random.Generator, count: int, share: float, dim: int) ->
     return rng.standard_normal((count, dim), dtype=np.float32) * np.float32(np.sqrt(share / dim))
 
 
-def _count(regime: Regime, rng: np.random.Generator) -> int:
-    return max(2, round(rng.standard_gamma(regime.items_shape) * regime.items_mean / regime.items_shape))
+@lru_cache(maxsize=4)
+def _strata(regime: Regime, seed: int, family: int) -> NDArray[np.int64]:
+    """Return the rank of each identity of a family in items and in quality: (2, family_size)."""
+    rng = _generator(seed, _STRATA, family)
+    return np.stack([rng.permutation(regime.family_size) for _ in range(2)])
+
+
+def _sizes_and_quality(regime: Regime, seed: int, number: int) -> tuple[np.random.Generator, int, float]:
+    """Return the identity's generator, its number of items, and its z_i."""
+    rng = _generator(seed, _IDENTITY, number)
+    ranks = _strata(regime, seed, number // regime.family_size)[:, number % regime.family_size]
+    quantiles = (ranks + rng.random(2)) / regime.family_size
+    z_items, z_quality = (NormalDist().inv_cdf(min(max(q, 1e-9), 1 - 1e-9)) for q in quantiles)
+    items = regime.items_mean * np.exp(regime.items_spread * z_items - regime.items_spread**2 / 2)
+    return rng, max(2, round(items)), z_quality
 
 
 def _plan(regime: Regime, seed: int, number: int) -> _Plan:
-    rng = _generator(seed, _IDENTITY, number)
-    items = _count(regime, rng)
-    logs = regime.identity_spread * rng.standard_normal() + regime.item_spread * rng.standard_normal(items)
+    rng, items, z_quality = _sizes_and_quality(regime, seed, number)
+    logs = regime.identity_spread * z_quality + regime.item_spread * rng.standard_normal(items)
     seen = rng.permutation(regime.views)[: regime.views_per_identity]
     views = seen[rng.integers(len(seen), size=items)]
     return _Plan(rng, (regime.noise * np.exp(logs)).astype(np.float32), views)

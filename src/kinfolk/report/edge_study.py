@@ -11,8 +11,9 @@ from kinfolk.report.page import Card, Figure, Page, Table
 
 LEAD = (
     "A neighbour graph joins each vector to its nearest ones, and some of these edges are wrong. Sim-S judges an edge "
-    "by one test, the similarity of its two ends. Sim-M asks every neighbour that both ends share. Every number on "
-    "this page was measured in the run that wrote it."
+    "by one test, the similarity of its two ends. Sim-M asks every neighbour that both ends share. It needs "
+    "enough tests (k not too small) and loses where k is much larger than a class, because strangers then vouch for "
+    "strangers. Every number on this page was measured in the run that wrote it."
 )
 HISTOGRAM_TEXT = "The less the two hills overlap, the better an edge between classes can be told from a true one."
 ROC_TEXT = "For each share of noisy edges let through, the share of true edges kept: higher and further left is better."

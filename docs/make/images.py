@@ -1,0 +1,56 @@
+"""Make docs/images/demo.svg and report.png from a real run: python docs/make/images.py (needs chromium)."""
+
+import pty
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+IMAGES = Path(__file__).parent.parent / "images"
+CHROMIUM = (
+    "chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
+    " --disable-component-update --hide-scrollbars"
+).split()
+
+
+def run_in_terminal(command: list[str], folder: str) -> str:
+    """Return what a person sees: the output of a command that believes it talks to a terminal."""
+    seen = bytearray()
+
+    def read(descriptor: int) -> bytes:
+        import os
+
+        data = os.read(descriptor, 4096)
+        seen.extend(data)
+        return data
+
+    environment = ["env", f"--chdir={folder}", "TERM=xterm-256color", "COLUMNS=86", "LINES=50"]
+    pty.spawn([*environment, *command], read)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def main() -> None:
+    program = str(Path(sys.executable).with_name("kinfolk"))
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        text = run_in_terminal([program, "demo"], folder).replace(folder, "/home/you/kinfolk")
+        # a finished progress bar moves up and erases its line: such lines are gone from the screen
+        lines = [line for line in text.split("\n") if "━ " not in line and "left" not in line.split(" ")]
+        console = Console(record=True, width=86, file=(Path(folder) / "null").open("w"), force_terminal=True)
+        console.print("[bold green]$[/bold green] kinfolk demo")
+        console.print(Text.from_ansi("\n".join(lines).strip()))
+        console.save_svg(str(IMAGES / "demo.svg"), title="kinfolk demo")
+        page = Path(folder) / "kinfolk-demo" / "report.html"
+        shot = f"--screenshot={IMAGES / 'report.png'}"
+        if shutil.which("chromium") is None:
+            sys.exit("chromium is missing: apt-get install chromium")
+        profile = f"--user-data-dir={folder}/profile"
+        subprocess.run([*CHROMIUM, profile, "--window-size=1120,1580", shot, page.as_uri()], check=True)
+
+
+if __name__ == "__main__":
+    main()
