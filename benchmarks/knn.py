@@ -9,7 +9,7 @@ import numpy as np
 
 import kinfolk as kf
 from benchmarks.measure import Measured, measure
-from benchmarks.page import Section
+from benchmarks.page import Section, show
 
 K = 80
 REPEATS = 3
@@ -85,7 +85,7 @@ def best_of(repeats: int, *cases: tuple) -> list[Measured]:
 
 def run() -> list[Section]:
     with tempfile.TemporaryDirectory() as folder:
-        return [_exact(folder), _approximate(folder), _libraries(folder)]
+        return [show(section(folder)) for section in (_exact, _approximate, _libraries)]
 
 
 def _generated(folder: str, rows: int) -> str:

@@ -59,6 +59,12 @@ def write_page(names: Sequence[str]) -> None:
         temporary.write_text("\n".join(lines).rstrip() + "\n")
 
 
+def show(section: Section) -> Section:
+    """Print a section as soon as it is measured."""
+    print("\n".join(_section(asdict(section))), flush=True)
+    return section
+
+
 def _section(section: dict) -> list[str]:
     rows = ["| " + " | ".join(row) + " |" for row in [section["columns"], *section["rows"]]]
     rows.insert(1, "|---" + "|---:" * (len(section["columns"]) - 1) + "|")

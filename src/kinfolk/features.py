@@ -179,23 +179,29 @@ def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
         )
 
 
-def unit_rows(X: Matrix, rows: Rows = slice(None)) -> NDArray[np.float32]:
-    """Return the chosen rows as checked float32 vectors of length one, C-contiguous.
+def unit_rows(X: Matrix) -> NDArray[np.float32]:
+    """Return the features as checked float32 vectors of length one, C-contiguous.
 
     >>> unit_rows(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]], dtype=float32)
     """
     matrix = as_matrix(X)
-    first = rows.indices(len(matrix))[0] if isinstance(rows, slice) else 0
-    chosen = matrix[rows]
-    unit = np.empty(chosen.shape, dtype=np.float32)
-    for start, block in blocks(chosen):
-        check_rows(block, first + start)
-        # dividing by the largest value first keeps the squares of tiny and of huge numbers inside the range of floats
-        scaled = block / np.abs(block).max(axis=1, keepdims=True).astype(np.float64)
-        scaled /= np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-        unit[start : start + len(block)] = scaled
+    unit = np.empty(matrix.shape, dtype=np.float32)
+    for start, block in blocks(matrix):
+        check_rows(block, start)
+        unit[start : start + len(block)] = _normalised(block)
     return unit
+
+
+def _normalised(block: NDArray[Any]) -> NDArray[Any]:
+    values = block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+    if not (squares.min() > 1e-30 and squares.max() < 1e30):
+        # dividing by the largest value first keeps the squares of tiny and of huge numbers inside the range of floats
+        values = block / np.abs(block).max(axis=1, keepdims=True).astype(np.float64)
+        squares = np.einsum("ij,ij->i", values, values)
+    return values / np.sqrt(squares).astype(values.dtype)[:, None]
 
 
 def integer_labels(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kinfolk as kf
 from kinfolk.neighbors import search as search_module
 from kinfolk.neighbors.exact import ExactSearch
-from kinfolk.neighbors.ivf import InvertedLists
+from kinfolk.neighbors.ivf import Cells, IvfSearch
 
 
 def reference(X, k, queries=None):
@@ -82,19 +82,23 @@ def test_approximate_search_reaches_the_recall_it_reports(method):
         np.testing.assert_array_equal(g.indices, again.indices)
 
 
-def test_inverted_lists_find_what_a_scan_of_the_same_lists_finds():
+@pytest.mark.parametrize("external", [False, True])
+def test_inverted_lists_find_what_a_scan_of_the_same_cells_finds(external):
     X = kf.features.unit_rows(clustered(900, 8))
-    lists = InvertedLists.build(X, seed=3)
-    probes, k = 5, 7
-    found = lists.search(X[:50], k, probes)
-    cell = np.empty(len(X), dtype=int)
-    for number in range(len(lists.centroids)):
-        cell[lists.members[lists.starts[number] : lists.starts[number + 1]]] = number
-    for row in range(50):
-        near = np.argsort(-(lists.centroids @ X[row]))[:probes]
-        inside = np.flatnonzero(np.isin(cell, near))
-        best = inside[np.argsort(-(X[inside] @ X[row]), kind="stable")[:k]]
-        assert set(found[row]) - {-1} == set(best)
+    cells = Cells.build(X, seed=3)
+    share, k = 0.7, 7
+    search = IvfSearch.looking(cells, X, share, recall=0.0)
+    queries = kf.features.unit_rows(clustered(40, 8, seed=5)) if external else X[:40]
+    found = search.candidates(queries, np.full(40, -1) if external else np.arange(40), k)
+    nearness = X @ cells.centroids.T
+    looks = nearness >= share * nearness.max(axis=1, keepdims=True)
+    own = nearness.argmax(axis=1)
+    np.testing.assert_array_equal(own, cells.of_target)
+    for query, candidates in zip(queries, found, strict=True):
+        near = cells.centroids @ query
+        met = np.flatnonzero((near >= share * near.max())[own] | looks[:, near.argmax()])
+        best = met[np.argsort(-(X[met] @ query), kind="stable")[: found.shape[1]]]
+        assert sorted(candidates[candidates >= 0]) == sorted(best)
 
 
 def test_ivf_gives_way_to_exact_search_where_it_would_have_to_look_everywhere():
@@ -168,11 +172,11 @@ class StopsAfter(ExactSearch):
 
     left = 2
 
-    def candidates(self, queries, k):
+    def candidates(self, queries, own_rows, k):
         StopsAfter.left -= 1
         if StopsAfter.left < 0:
             raise KeyboardInterrupt
-        return super().candidates(queries, k)
+        return super().candidates(queries, own_rows, k)
 
 
 @pytest.mark.parametrize("name", ["graph.npz", "graph"])
@@ -190,7 +194,7 @@ def test_an_interrupted_search_continues_where_it_stopped(tmp_path, monkeypatch,
     assert json.loads((partial / "progress.json").read_text())["done"] == 200
     counted = []
     original = ExactSearch.candidates
-    monkeypatch.setattr(ExactSearch, "candidates", lambda s, q, k: counted.append(len(q)) or original(s, q, k))
+    monkeypatch.setattr(ExactSearch, "candidates", lambda s, q, o, k: counted.append(len(q)) or original(s, q, o, k))
     g = kf.knn_graph(X, k=6, out=tmp_path / name)
     assert counted == [100, 100, 100]
     np.testing.assert_array_equal(g.indices, expected.indices)

@@ -23,7 +23,11 @@ class ExactSearch:
     method: ClassVar[str] = "exact"
     recall: ClassVar[float] = 1.0
 
-    def candidates(self, queries: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    def order(self, queries: NDArray[np.float32] | None) -> NDArray[np.int64]:
+        """Return the order of the queries: any will do."""
+        return np.arange(len(self.targets if queries is None else queries))
+
+    def candidates(self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         """Return at least k candidates for each query: (q, m)."""
         wanted = min(k + SLACK, len(self.targets))
         return faiss.knn(queries, self.targets, wanted, metric=faiss.METRIC_INNER_PRODUCT)[1]

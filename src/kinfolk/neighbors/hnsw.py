@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.neighbors.exact import SLACK
-from kinfolk.neighbors.recall import tune_effort
+from kinfolk.neighbors.recall import sample_truth, tune_effort
 
 LINKS = 32
 BUILD_EFFORT = 120
@@ -41,9 +41,13 @@ class HnswSearch:
             return index.search(sample, k)[1]
 
         efforts = [k * 2**step for step in range(7) if k * 2**step < len(targets)]
-        tuned = tune_effort(targets, queries, k, recall, search, efforts, seed)
+        tuned = tune_effort(search, efforts, *sample_truth(targets, queries, k, seed), recall)
         return cls(index, tuned[1]) if tuned else None
 
-    def candidates(self, queries: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    def order(self, queries: NDArray[np.float32] | None) -> NDArray[np.int64]:
+        """Return the order of the queries: any will do."""
+        return np.arange(self.index.ntotal if queries is None else len(queries))
+
+    def candidates(self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         """Return at least k candidates for each query: (q, m)."""
         return self.index.search(queries, k + SLACK)[1]

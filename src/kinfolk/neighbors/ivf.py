@@ -1,8 +1,11 @@
-"""Inverted lists: a query is compared with the lists whose centroids are nearest to it.
+"""Inverted lists, looked up in both directions, as matrix products.
 
-faiss scans a list query by query, at memory speed. A neighbour graph asks for all rows at once, so here the queries
-that probe one list are taken together and multiplied with it as matrices: the same answer several times faster
-(benchmarks/knn.py measures both).
+Rows are sorted into cells around centroids. Row x looks into every cell whose centroid c is at least `share` times as
+similar as the nearest one, <x, c> >= share max <x, c'>: a clear row into a few cells, a doubtful one into many. Rows i
+and j are compared where i looks into j's cell or j into i's. The second direction is what faiss's lists lack: where
+classes are smaller than k, the last neighbours of a row lie in cells it does not look into, but many of them look into
+its own. The queries that meet one list are multiplied with it together, not one after the other (benchmarks/knn.py
+measures both).
 """
 
 from __future__ import annotations
@@ -20,12 +23,215 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from kinfolk.neighbors.exact import SLACK
-from kinfolk.neighbors.recall import tune_effort
+from kinfolk.neighbors.recall import largest_share, sample_truth
 from kinfolk.threads import thread_count
 
 POINTS_PER_CENTROID = 48
-KMEANS_ROUNDS = 8
-QUERIES_AT_ONCE = 8192
+KMEANS_ROUNDS = 6
+QUERIES_AT_ONCE = 4096
+LEAST_NEARNESS = np.float32(1e-6)  # a row that points away from every centroid
+MOST_LOOKED_INTO = 1 / 8  # mean share of the cells beyond which exact search is as cheap
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Targets sorted by their nearest centroid.
+
+    Shapes: centroids (c, d), of_target (n,) the cell of each target, members (n,) target rows cell after cell, starts
+    (c + 1,). Memory: 8 n bytes and the centroids.
+    """
+
+    centroids: NDArray[np.float32]
+    of_target: NDArray[np.int32]
+    members: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def build(cls, targets: NDArray[np.float32], seed: int) -> Cells:
+        """Cluster a sample of the targets into about 4 sqrt(n) cells and sort all of them in."""
+        count = int(4 * np.sqrt(len(targets)))
+        kmeans = faiss.Kmeans(
+            targets.shape[1],
+            count,
+            niter=KMEANS_ROUNDS,
+            spherical=True,
+            seed=seed,
+            max_points_per_centroid=POINTS_PER_CENTROID,
+            min_points_per_centroid=1,
+        )
+        sample = np.random.default_rng(seed).permutation(len(targets))[: POINTS_PER_CENTROID * count]
+        kmeans.train(targets[np.sort(sample)])
+        centroids = np.asarray(kmeans.centroids)
+        of_target = faiss.knn(targets, centroids, 1, metric=faiss.METRIC_INNER_PRODUCT)[1][:, 0].astype(np.int32)
+        return cls(centroids, of_target, *_grouped(of_target, count))
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Which cells rows look into: those of row r are cells[starts[r] : starts[r + 1]]; own (rows,) the nearest one."""
+
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    own: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float32], centroids: NDArray[np.float32], share: float) -> Looks:
+        """Let every row look into the cells that are at least `share` times as similar as its nearest one."""
+        parts = []
+        for start in range(0, len(rows), QUERIES_AT_ONCE):
+            nearness = rows[start : start + QUERIES_AT_ONCE] @ centroids.T
+            parts.append(_look(nearness, np.float32(share)))
+        counts, cells, own = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(np.concatenate([[0], np.cumsum(counts)]), cells, own)
+
+    def take(self, rows: NDArray[np.int64]) -> Looks:
+        """Return the looks of some rows."""
+        counts = self.starts[rows + 1] - self.starts[rows]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], counts)
+        return Looks(starts, self.cells[positions], self.own[rows])
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of each entry of `cells`."""
+        return np.repeat(np.arange(len(self.own)), np.diff(self.starts))
+
+
+@dataclass(frozen=True)
+class IvfSearch:
+    """Cells looked into as far as the recall that was asked needs.
+
+    `visitors` are for each cell the targets that look into it. Memory: the targets once more, sorted by cell, and 12
+    bytes for each look (some tens of looks a target).
+    """
+
+    cells: Cells
+    targets: NDArray[np.float32]
+    sorted_targets: NDArray[np.float32]
+    looks: Looks
+    visitors: NDArray[np.int64]
+    visitor_starts: NDArray[np.int64]
+    share: float
+    recall: float
+    method: ClassVar[str] = "ivf"
+
+    @classmethod
+    def tuned(
+        cls, targets: NDArray[np.float32], queries: NDArray[np.float32] | None, k: int, recall: float, seed: int
+    ) -> IvfSearch | None:
+        """Return the cheapest search that reaches `recall` on a sample; None when exact search would be as cheap."""
+        cells = Cells.build(targets, seed)
+        sample, own_rows, truth = sample_truth(targets, queries, k, seed)
+        share, reached = largest_share(_shares(cells, targets, sample, truth), truth != own_rows[:, None], recall)
+        looked_into = len(Looks.of(sample, cells.centroids, share).cells) / len(sample)
+        if looked_into > MOST_LOOKED_INTO * len(cells.centroids):
+            return None
+        return cls.looking(cells, targets, share, reached)
+
+    @classmethod
+    def looking(cls, cells: Cells, targets: NDArray[np.float32], share: float, recall: float) -> IvfSearch:
+        """Return the search with a given `share`."""
+        looks = Looks.of(targets, cells.centroids, share)
+        entries, starts = _grouped(looks.cells, len(cells.centroids))
+        return cls(cells, targets, targets[cells.members], looks, looks.rows[entries], starts, share, recall)
+
+    def order(self, queries: NDArray[np.float32] | None) -> NDArray[np.int64]:
+        """Return the queries cell after cell: neighbours in this order share the lists they are compared with."""
+        if queries is None:
+            return self.cells.members
+        return np.argsort(Looks.of(queries, self.cells.centroids, 1.0).own, kind="stable")
+
+    def candidates(self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+        """Return at least k candidates for each query, unordered, -1 where there are fewer: (q, m)."""
+        themselves = own_rows[0] >= 0
+        looks = self.looks.take(own_rows) if themselves else Looks.of(queries, self.cells.centroids, self.share)
+        chunks = [np.arange(s, min(s + QUERIES_AT_ONCE, len(queries))) for s in range(0, len(queries), QUERIES_AT_ONCE)]
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(thread_count()) as pool:
+            return np.concatenate(list(pool.map(lambda c: self._search(queries[c], looks.take(c), k + SLACK), chunks)))
+
+    def _search(self, queries: NDArray[np.float32], looks: Looks, k: int) -> NDArray[np.int64]:
+        best = np.full((len(queries), k), -np.inf, dtype=np.float32)
+        best_ids = np.full((len(queries), k), -1, dtype=np.int64)
+        looked = np.zeros((len(queries), len(self.cells.centroids)), dtype=np.bool_)
+        rows = looks.rows
+        # the own cell first: once it has filled the heaps, little of what follows has to be sorted in
+        first = looks.cells == looks.own[rows]
+        for entries in (np.flatnonzero(first), np.flatnonzero(~first)):
+            for cell, group in _groups(looks.cells[entries]):
+                asking = rows[entries[group]]
+                span = slice(self.cells.starts[cell], self.cells.starts[cell + 1])
+                products = queries[asking] @ self.sorted_targets[span].T
+                _offer(products, asking, self.cells.members[span], best, best_ids, looked, self.cells.of_target)
+        looked[rows, looks.cells] = True
+        for cell, asking in _groups(looks.own):
+            others = self.visitors[self.visitor_starts[cell] : self.visitor_starts[cell + 1]]
+            products = queries[asking] @ self.targets[others].T
+            _offer(products, asking, others, best, best_ids, looked, self.cells.of_target)
+        return best_ids
+
+
+def _shares(
+    cells: Cells, targets: NDArray[np.float32], sample: NDArray[np.float32], truth: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return for each true neighbour the largest `share` at which it is found, from either side: (q, k)."""
+    nearness = sample @ cells.centroids.T
+    own_cell = nearness.argmax(axis=1)
+    rows = np.arange(len(sample))
+    shares = np.empty(truth.shape, dtype=np.float32)
+    for column, neighbors in enumerate(truth.T):
+        forward = nearness[rows, cells.of_target[neighbors]] / np.maximum(nearness.max(axis=1), LEAST_NEARNESS)
+        back = targets[neighbors] @ cells.centroids.T
+        backward = back[rows, own_cell] / np.maximum(back.max(axis=1), LEAST_NEARNESS)
+        shares[:, column] = np.maximum(forward, backward)
+    return shares
+
+
+@nb.njit(parallel=True, cache=True)
+def _look(
+    nearness: NDArray[np.float32], share: np.float32
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return how many cells each row looks into, these cells one row after the other, and the nearest of each row."""
+    n, count = nearness.shape
+    own = np.empty(n, dtype=np.int32)
+    counts = np.zeros(n, dtype=np.int64)
+    for row in nb.prange(n):
+        own[row] = np.argmax(nearness[row])
+        least = share * max(nearness[row, own[row]], LEAST_NEARNESS)
+        for cell in range(count):
+            counts[row] += nearness[row, cell] >= least or cell == own[row]
+    ends = np.cumsum(counts)
+    cells = np.empty(ends[-1], dtype=np.int32)
+    for row in nb.prange(n):
+        least = share * max(nearness[row, own[row]], LEAST_NEARNESS)
+        at = ends[row] - counts[row]
+        for cell in range(count):
+            if nearness[row, cell] >= least or cell == own[row]:
+                cells[at] = cell
+                at += 1
+    return counts, cells, own
+
+
+@nb.njit(cache=True)
+def _grouped(numbers: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions of 0, 1, ... count - 1 in `numbers`, one number after the other, and where each starts."""
+    starts = np.zeros(count + 1, dtype=np.int64)
+    for number in numbers:
+        starts[number + 1] += 1
+    starts = np.cumsum(starts)
+    positions = np.empty(len(numbers), dtype=np.int64)
+    following = starts[:-1].copy()
+    for position, number in enumerate(numbers):
+        positions[following[number]] = position
+        following[number] += 1
+    return positions, starts
+
+
+def _groups(numbers: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Walk through the different numbers: (number, positions where it stands)."""
+    order = np.argsort(numbers, kind="stable")
+    bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
+    for start, stop in pairwise(bounds):
+        yield int(numbers[order[start]]), order[start:stop]
 
 
 @nb.njit(nogil=True, cache=True)
@@ -55,89 +261,15 @@ def _offer(
     members: NDArray[np.int64],
     best: NDArray[np.float32],
     best_ids: NDArray[np.int64],
+    looked: NDArray[np.bool_],
+    cell_of: NDArray[np.int32],
 ) -> None:
+    """Offer the products to the heaps of their queries, except those met already in a cell the query looked into."""
     for row in range(len(queries)):
-        values, ids = best[queries[row]], best_ids[queries[row]]
+        query = queries[row]
+        values, ids = best[query], best_ids[query]
         for column in range(len(members)):
             if products[row, column] > values[0]:
-                _sift_down(values, ids, products[row, column], members[column])
-
-
-@dataclass(frozen=True)
-class InvertedLists:
-    """Targets sorted by their nearest centroid. Memory: a second copy of the targets, 4 n d bytes."""
-
-    centroids: NDArray[np.float32]
-    members: NDArray[np.int64]  # (n,) target rows, list after list
-    starts: NDArray[np.int64]  # (lists + 1,)
-    sorted_targets: NDArray[np.float32]
-
-    @classmethod
-    def build(cls, targets: NDArray[np.float32], seed: int) -> InvertedLists:
-        """Cluster a sample of the targets into about 4 sqrt(n) lists and sort all of them in."""
-        count = int(4 * np.sqrt(len(targets)))
-        kmeans = faiss.Kmeans(
-            targets.shape[1],
-            count,
-            niter=KMEANS_ROUNDS,
-            spherical=True,
-            seed=seed,
-            max_points_per_centroid=POINTS_PER_CENTROID,
-            min_points_per_centroid=1,
-        )
-        sample = np.random.default_rng(seed).permutation(len(targets))[: POINTS_PER_CENTROID * count]
-        kmeans.train(targets[np.sort(sample)])
-        centroids = np.asarray(kmeans.centroids)
-        nearest = faiss.knn(targets, centroids, 1, metric=faiss.METRIC_INNER_PRODUCT)[1][:, 0]
-        members = np.argsort(nearest, kind="stable")
-        starts = np.searchsorted(nearest[members], np.arange(count + 1))
-        return cls(centroids, members, starts, targets[members])
-
-    def search(self, queries: NDArray[np.float32], k: int, probes: int) -> NDArray[np.int64]:
-        """Return the k best targets in the `probes` nearest lists of each query, unordered, -1 for none."""
-        starts = range(0, len(queries), QUERIES_AT_ONCE)
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(thread_count()) as pool:
-            chunks = [queries[s : s + QUERIES_AT_ONCE] for s in starts]
-            return np.concatenate(list(pool.map(lambda chunk: self._search_chunk(chunk, k, probes), chunks)))
-
-    def _search_chunk(self, queries: NDArray[np.float32], k: int, probes: int) -> NDArray[np.int64]:
-        best = np.full((len(queries), k), -np.inf, dtype=np.float32)
-        best_ids = np.full((len(queries), k), -1, dtype=np.int64)
-        for number, rows in self._queries_by_list(queries, probes):
-            span = slice(self.starts[number], self.starts[number + 1])
-            products = queries[rows] @ self.sorted_targets[span].T
-            _offer(products, rows, self.members[span], best, best_ids)
-        return best_ids
-
-    def _queries_by_list(self, queries: NDArray[np.float32], probes: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        nearness = queries @ self.centroids.T
-        probed = np.argpartition(-nearness, probes - 1, axis=1)[:, :probes].ravel()
-        order = np.argsort(probed, kind="stable")
-        bounds = np.flatnonzero(np.diff(probed[order], prepend=-1, append=len(self.centroids)))
-        for start, stop in pairwise(bounds):
-            yield int(probed[order[start]]), order[start:stop] // probes
-
-
-@dataclass(frozen=True)
-class IvfSearch:
-    """Inverted lists probed as far as the recall that was asked needs."""
-
-    lists: InvertedLists
-    probes: int
-    recall: float
-    method: ClassVar[str] = "ivf"
-
-    @classmethod
-    def tuned(
-        cls, targets: NDArray[np.float32], queries: NDArray[np.float32] | None, k: int, recall: float, seed: int
-    ) -> IvfSearch | None:
-        """Return the cheapest search that reaches `recall` on a sample; None when exact search would be as cheap."""
-        lists = InvertedLists.build(targets, seed)
-        most = max(1, len(lists.centroids) // 3)
-        efforts = np.unique(np.geomspace(min(4, most), most, 24).astype(int)).tolist()
-        tuned = tune_effort(targets, queries, k, recall, lambda q, p: lists.search(q, k, p), efforts, seed)
-        return cls(lists, *tuned) if tuned else None
-
-    def candidates(self, queries: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-        """Return at least k candidates for each query: (q, m)."""
-        return self.lists.search(queries, k + SLACK, self.probes)
+                target = members[column]
+                if not looked[query, cell_of[target]]:
+                    _sift_down(values, ids, products[row, column], target)

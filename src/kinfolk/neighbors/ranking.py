@@ -33,18 +33,24 @@ def _rank(
 ) -> None:
     k = indices.shape[1]
     for q in nb.prange(queries.shape[0]):
-        ids = np.sort(candidates[q])  # by number first: the stable sort by similarity then leaves ties in that order
-        ids = ids[(ids >= 0) & (ids != own_rows[q])]
-        negative = np.empty(len(ids), dtype=np.float32)
-        for c in range(len(ids)):
-            negative[c] = -_cosine(queries[q], targets[ids[c]])
-        order = np.argsort(negative, kind="mergesort")
-        found = min(k, len(ids))
-        for r in range(found):
-            indices[q, r] = ids[order[r]]
-            similarities[q, r] = -negative[order[r]]
-        indices[q, found:] = -1
-        lowest[q] = -negative[order[-1]] if len(ids) else np.float32(1.0)
+        ids = np.empty(candidates.shape[1], dtype=np.int64)
+        scores = np.empty(candidates.shape[1], dtype=np.float32)
+        found = 0
+        for candidate in candidates[q]:
+            if candidate < 0 or candidate == own_rows[q]:
+                continue
+            score = _cosine(queries[q], targets[candidate])
+            at = found  # insertion: the candidates come almost sorted
+            while at > 0 and (scores[at - 1] < score or (scores[at - 1] == score and ids[at - 1] > candidate)):
+                scores[at], ids[at] = scores[at - 1], ids[at - 1]
+                at -= 1
+            scores[at], ids[at] = score, candidate
+            found += 1
+        kept = min(k, found)
+        indices[q, :kept] = ids[:kept]
+        similarities[q, :kept] = scores[:kept]
+        indices[q, kept:] = -1
+        lowest[q] = scores[found - 1] if found else np.float32(1.0)
 
 
 @nb.njit(parallel=True, cache=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from kinfolk.errors import InputError
 from kinfolk.features import Matrix, as_matrix, unit_rows
+from kinfolk.files import refuse_existing
 from kinfolk.neighbors.exact import ExactSearch
 from kinfolk.neighbors.graph import NeighborGraph
 from kinfolk.neighbors.hnsw import HnswSearch
@@ -27,13 +30,19 @@ CHUNK_ROWS = 16384
 
 
 class Search(Protocol):
-    """A backend: proposes candidates for unit vectors and knows its recall."""
+    """A backend: proposes candidates for unit vectors and knows its recall.
+
+    `order` says in which order it likes the queries; `own_rows` are the targets that the queries themselves are, or -1.
+    """
 
     @property
     def method(self) -> str: ...  # noqa: D102
     @property
     def recall(self) -> float: ...  # noqa: D102
-    def candidates(self, queries: NDArray[np.float32], k: int) -> NDArray[np.int64]: ...  # noqa: D102
+    def order(self, queries: NDArray[np.float32] | None) -> NDArray[np.int64]: ...  # noqa: D102
+    def candidates(  # noqa: D102
+        self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int
+    ) -> NDArray[np.int64]: ...
 
 
 def knn_graph(
@@ -69,37 +78,51 @@ def knn_graph(
     targets = as_matrix(X)
     asked = None if queries is None else as_matrix(queries)
     _check_arguments(targets, asked, k, method, recall)
-    rows = len(targets) if asked is None else len(asked)
-    partial = None
     if out is not None:
-        partial = PartialGraph.open(out, rows, k, _fingerprint(targets, asked, k, method, recall, seed), force)
+        refuse_existing(Path(out), force)
     unit = unit_rows(targets)
     unit_queries = None if asked is None else unit_rows(asked)
     search = _choose(unit, unit_queries, k, method, recall, seed)
-    indices = np.empty((rows, k), dtype=np.int32) if partial is None else partial.indices
-    similarities = np.empty((rows, k), dtype=np.float32) if partial is None else partial.similarities
-    first = 0 if partial is None else partial.done
-    with progress(f"neighbours ({search.method})", rows, show_progress) as advance:
-        advance(first)
-        for start in range(first, rows, CHUNK_ROWS):
-            stop = min(start + CHUNK_ROWS, rows)
-            block = _neighbors(search, unit, unit_queries, start, stop, k)
-            if partial is None:
-                indices[start:stop], similarities[start:stop] = block
-            else:
-                partial.write(*block)
-            advance(stop - start)
-    graph = NeighborGraph(indices, similarities, len(targets), search.method, search.recall, square=asked is None)
-    return graph if partial is None else partial.finish(graph, force)
+    order = search.order(unit_queries)
+    if out is None:
+        graph = _empty(len(order), k, len(targets), search, square=asked is None)
+        for rows, indices, similarities in _neighbors(search, unit, unit_queries, order, k, show_progress):
+            graph.indices[rows], graph.similarities[rows] = indices, similarities
+        return graph
+    name = _fingerprint(targets, asked, k, method, recall, seed)
+    partial = PartialGraph.open(out, order, k, name, force)
+    left = partial.order[partial.done :]
+    for _, indices, similarities in _neighbors(search, unit, unit_queries, left, k, show_progress):
+        partial.write(indices, similarities)
+    graph = NeighborGraph(
+        partial.indices, partial.similarities, len(targets), search.method, search.recall, square=asked is None
+    )
+    return partial.finish(graph, force)
+
+
+def _empty(rows: int, k: int, n_targets: int, search: Search, square: bool) -> NeighborGraph:
+    indices, similarities = np.empty((rows, k), dtype=np.int32), np.empty((rows, k), dtype=np.float32)
+    return NeighborGraph(indices, similarities, n_targets, search.method, search.recall, square)
 
 
 def _neighbors(
-    search: Search, unit: NDArray[np.float32], queries: NDArray[np.float32] | None, start: int, stop: int, k: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    block = (unit if queries is None else queries)[start:stop]
-    own_rows = np.arange(start, stop) if queries is None else np.full(stop - start, -1)
-    candidates = search.candidates(block, k + (queries is None))
-    return rank_candidates(block, unit, candidates, k, own_rows, exact=search.method == "exact")
+    search: Search,
+    unit: NDArray[np.float32],
+    queries: NDArray[np.float32] | None,
+    order: NDArray[np.int64],
+    k: int,
+    show_progress: bool,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]]:
+    """Find the neighbours of the rows in `order`, block after block: (rows, indices, similarities)."""
+    asked = unit if queries is None else queries
+    with progress(f"neighbours ({search.method})", len(order), show_progress) as advance:
+        for start in range(0, len(order), CHUNK_ROWS):
+            rows = order[start : start + CHUNK_ROWS]
+            block = asked[rows]
+            own_rows = rows if queries is None else np.full(len(rows), -1)
+            candidates = search.candidates(block, own_rows, k + (queries is None))
+            yield rows, *rank_candidates(block, unit, candidates, k, own_rows, exact=search.method == "exact")
+            advance(len(rows))
 
 
 def _choose(

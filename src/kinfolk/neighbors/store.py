@@ -126,17 +126,23 @@ def _facts(graph: NeighborGraph) -> dict[str, Any]:
 
 @dataclass
 class PartialGraph:
-    """A graph that grows on disk, row block by row block; a later run of the same work continues it."""
+    """A graph that grows on disk, row block by row block; a later run of the same work continues it.
+
+    `order` says which rows come when. It is kept with the rows, so that a later run cannot miss any.
+    """
 
     folder: Path
     target: Path
     indices: np.memmap
     similarities: np.memmap
+    order: NDArray[np.int64]
     fingerprint: str
     done: int
 
     @classmethod
-    def open(cls, target: str | os.PathLike[str], rows: int, k: int, fingerprint: str, force: bool) -> PartialGraph:
+    def open(
+        cls, target: str | os.PathLike[str], order: NDArray[np.int64], k: int, fingerprint: str, force: bool
+    ) -> PartialGraph:
         """Start, or take up what an interrupted run with the same fingerprint left."""
         path = Path(target)
         refuse_existing(path, force)
@@ -148,19 +154,23 @@ class PartialGraph:
             done = saved["done"] if saved["fingerprint"] == fingerprint else 0
         folder.mkdir(parents=True, exist_ok=True)
         mode = "r+" if done else "w+"
+        if done:
+            order = np.load(folder / "order.npy")
+        else:
+            np.save(folder / "order.npy", order)
         arrays = [
-            np.lib.format.open_memmap(folder / f"{name}.npy", mode=mode, dtype=dtype, shape=(rows, k))
+            np.lib.format.open_memmap(folder / f"{name}.npy", mode=mode, dtype=dtype, shape=(len(order), k))
             for name, dtype in (("indices", np.int32), ("similarities", np.float32))
         ]
-        return cls(folder, path, arrays[0], arrays[1], fingerprint, done)
+        return cls(folder, path, arrays[0], arrays[1], order, fingerprint, done)
 
     def write(self, indices: NDArray[np.int32], similarities: NDArray[np.float32]) -> None:
         """Add the next rows and note that they are safe."""
-        rows = slice(self.done, self.done + len(indices))
+        rows = self.order[self.done : self.done + len(indices)]
         self.indices[rows], self.similarities[rows] = indices, similarities
         self.indices.flush()
         self.similarities.flush()
-        self.done = rows.stop
+        self.done += len(indices)
         with replacing(self.folder / "progress.json", force=True) as temporary:
             temporary.write_text(json.dumps(dict(done=self.done, fingerprint=self.fingerprint)))
 
@@ -177,4 +187,5 @@ class PartialGraph:
         (self.folder / "graph.json").write_text(json.dumps(_facts(graph)))
         with replacing(self.target, force=force) as temporary:
             self.folder.replace(temporary)
-            (temporary / "progress.json").unlink()
+            for working_file in ("progress.json", "order.npy"):
+                (temporary / working_file).unlink()
