@@ -1,16 +1,18 @@
-"""Run benchmarks and write docs/benchmarks.md: python -m benchmarks [knn data ...]."""
+"""Run benchmarks and write docs/benchmarks.md: python -m benchmarks [exact ivf ...]."""
 
 import sys
+import tempfile
 
 from benchmarks import data, knn
-from benchmarks.page import save_results, write_page
+from benchmarks.page import save_result, write_page
 
-BENCHMARKS = {"knn": knn.run, "data": data.run}
+BENCHMARKS = {"exact": knn.exact, "ivf": knn.ivf, "libraries": knn.libraries, "data": data.large_sets}
 
 if __name__ == "__main__":
     unknown = set(sys.argv[1:]) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"unknown benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in sys.argv[1:] or BENCHMARKS:
-        save_results(name, BENCHMARKS[name]())
+        with tempfile.TemporaryDirectory(dir=".") as folder:
+            save_result(name, BENCHMARKS[name](folder))
         write_page(list(BENCHMARKS))

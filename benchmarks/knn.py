@@ -1,6 +1,5 @@
 """Neighbour search: exact against the bare matrix product, IVF against exact, and against other libraries."""
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 import kinfolk as kf
 from benchmarks.measure import Measured, measure
-from benchmarks.page import Section, show
+from benchmarks.page import Section
 
 K = 80
 REPEATS = 3
@@ -83,11 +82,6 @@ def best_of(repeats: int, *cases: tuple) -> list[Measured]:
     return [min(column, key=lambda m: m.seconds) for column in zip(*rounds, strict=True)]
 
 
-def run() -> list[Section]:
-    with tempfile.TemporaryDirectory() as folder:
-        return [show(section(folder)) for section in (_exact, _approximate, _libraries)]
-
-
 def _generated(folder: str, rows: int) -> str:
     path = str(Path(folder) / f"x{rows}.npy")
     if not Path(path).exists():
@@ -95,16 +89,16 @@ def _generated(folder: str, rows: int) -> str:
     return path
 
 
-def _exact(folder: str) -> Section:
+def exact(folder: str) -> Section:
     rows = []
     worst = 0.0
     for n in (30_000, 60_000):
         path = _generated(folder, n)
-        product, exact = best_of(REPEATS, (matrix_product, path), (kinfolk_graph, path, "exact"))
-        ratio = exact.seconds / product.seconds
+        product, graph = best_of(REPEATS, (matrix_product, path), (kinfolk_graph, path, "exact"))
+        ratio = graph.seconds / product.seconds
         worst = max(worst, ratio)
-        times = [f"{product.seconds:.1f} s", f"{exact.seconds:.1f} s"]
-        rows.append([f"{n:,} × 256", *times, f"{ratio:.2f}", f"{exact.gib:.2f} GiB"])
+        times = [f"{product.seconds:.1f} s", f"{graph.seconds:.1f} s"]
+        rows.append([f"{n:,} × 256", *times, f"{ratio:.2f}", f"{graph.gib:.2f} GiB"])
     return Section(
         "Exact search against the bare matrix product",
         f"`knn_graph(X, {K}, 'exact')` on generated celeb_like rows beside `X @ X.T` in blocks (float32, the same BLAS "
@@ -116,7 +110,7 @@ def _exact(folder: str) -> Section:
     )
 
 
-def _approximate(folder: str) -> Section:
+def ivf(folder: str) -> Section:
     n = 200_000
     path = _generated(folder, n)
     exact = measure(kinfolk_graph, path, "exact")
@@ -124,12 +118,12 @@ def _approximate(folder: str) -> Section:
     rows = [["exact", f"{exact.seconds:.0f} s", "1.0", "1.0000", f"{exact.gib:.2f} GiB"]]
     speed = 0.0
     for wanted in (0.95, 0.99):
-        ivf = measure(kinfolk_graph, path, "ivf", wanted)
-        method, stated, found = ivf.result
-        speed = exact.seconds / ivf.seconds
+        lists = measure(kinfolk_graph, path, "ivf", wanted)
+        method, stated, found = lists.result
+        speed = exact.seconds / lists.seconds
         measured = recall_against(truth, found)
         label = f"{method}, recall ≥ {wanted} asked, {stated:.4f} stated"
-        rows.append([label, f"{ivf.seconds:.0f} s", f"{speed:.1f}", f"{measured:.4f}", f"{ivf.gib:.2f} GiB"])
+        rows.append([label, f"{lists.seconds:.0f} s", f"{speed:.1f}", f"{measured:.4f}", f"{lists.gib:.2f} GiB"])
     for probes in (16, 64):
         plain = measure(faiss_ivf, path, probes)
         measured = recall_against(truth, plain.result)
@@ -146,7 +140,7 @@ def _approximate(folder: str) -> Section:
     )
 
 
-def _libraries(folder: str) -> Section:
+def libraries(folder: str) -> Section:
     n = 50_000
     path = _generated(folder, n)
     exact = measure(kinfolk_graph, path, "exact")

@@ -28,14 +28,15 @@ class Section:
     verdict: str = ""
 
 
-def save_results(name: str, sections: Sequence[Section]) -> None:
+def save_result(name: str, section: Section) -> None:
     commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True).strip()
     facts = dict(
         date=datetime.now(UTC).date().isoformat(),
         commit=commit,
         machine=f"{_processor()}, {thread_count()} threads, {psutil.virtual_memory().total / (1 << 30):.0f} GiB",
-        sections=[asdict(section) for section in sections],
+        section=asdict(section),
     )
+    print("\n".join(_section(facts["section"])), flush=True)
     with replacing(RESULTS / f"{name}.json", force=True) as temporary:
         temporary.write_text(json.dumps(facts, indent=1) + "\n")
 
@@ -52,17 +53,10 @@ def write_page(names: Sequence[str]) -> None:
         if not file.exists():
             continue
         facts = json.loads(file.read_text())
+        lines += _section(facts["section"])
         lines += [f"*`python -m benchmarks {name}`, {facts['date']}, commit {facts['commit']}, {facts['machine']}*", ""]
-        for section in facts["sections"]:
-            lines += _section(section)
     with replacing(ROOT / "docs" / "benchmarks.md", force=True) as temporary:
         temporary.write_text("\n".join(lines).rstrip() + "\n")
-
-
-def show(section: Section) -> Section:
-    """Print a section as soon as it is measured."""
-    print("\n".join(_section(asdict(section))), flush=True)
-    return section
 
 
 def _section(section: dict) -> list[str]:

@@ -11,7 +11,14 @@ import pytest
 import kinfolk as kf
 
 SOURCE = Path(kf.__file__).parent
-PUBLIC = ["kinfolk.neighbors", "kinfolk.similarity", "kinfolk.metrics", "kinfolk.formats", "kinfolk.datasets"]
+PUBLIC = [
+    "kinfolk.neighbors",
+    "kinfolk.similarity",
+    "kinfolk.metrics",
+    "kinfolk.formats",
+    "kinfolk.datasets",
+    "kinfolk.theory",
+]
 
 # what a step may import of ours; everything may use the ground floor
 GROUND = {"errors", "files", "progress", "threads", "features"}
@@ -22,6 +29,7 @@ ALLOWED = {
     "neighbors": GROUND,
     "metrics": {"errors", "features"},
     "similarity": GROUND | {"neighbors"},
+    "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND | {"datasets", "neighbors", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},
 }

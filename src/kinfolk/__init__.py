@@ -14,10 +14,10 @@ from kinfolk.errors import InputError, KinfolkError, MissingExtraError
 from kinfolk.features import FeatureSet
 
 if TYPE_CHECKING:
-    from kinfolk import datasets, metrics
+    from kinfolk import datasets, metrics, theory
     from kinfolk.formats import load
     from kinfolk.neighbors import NeighborGraph, knn_graph
-    from kinfolk.similarity import sim_m, sim_s
+    from kinfolk.similarity import explain, sim_m, sim_s
 
 __version__ = "0.1.0"
 
@@ -30,10 +30,12 @@ _LAZY = {
     "NeighborGraph": "kinfolk.neighbors",
     "sim_s": "kinfolk.similarity",
     "sim_m": "kinfolk.similarity",
+    "explain": "kinfolk.similarity",
+    "theory": "kinfolk.theory",
 }
 
-__all__ = ["FeatureSet", "InputError", "KinfolkError", "MissingExtraError", "NeighborGraph", "datasets", "knn_graph"]
-__all__ += ["load", "metrics", "sim_m", "sim_s"]
+__all__ = ["FeatureSet", "InputError", "KinfolkError", "MissingExtraError", "NeighborGraph", "datasets", "explain"]
+__all__ += ["knn_graph", "load", "metrics", "sim_m", "sim_s", "theory"]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,6 +45,54 @@ def test_sim_m_equals_the_triple_loop(n, d, seed, binary, with_self, by_common, 
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@given(st.integers(3, 30), st.integers(0, 10**6), st.booleans(), st.sampled_from(["union", "mutual"]))
+@settings(deadline=None, max_examples=40)
+def test_sim_m_of_any_pairs_and_of_the_symmetric_graph(n, seed, with_self, rule):
+    rng = np.random.default_rng(seed)
+    g = kf.knn_graph(rng.standard_normal((n, 3)), int(rng.integers(1, n)))
+    candidates = "neighbors+self" if with_self else "neighbors"
+    pairs = rng.integers(0, n, (50, 2))
+    known = [dict(zip(g.indices[i].tolist(), np.maximum(g.similarities[i], 0).tolist(), strict=True)) for i in range(n)]
+    if with_self:
+        known = [{i: 1.0} | tests for i, tests in enumerate(known)]
+    expected = [
+        sum(known[i][c] * known[j][c] for c in known[i].keys() & known[j]) / (g.k + with_self) for i, j in pairs
+    ]
+    np.testing.assert_allclose(kf.sim_m(g, candidates=candidates, pairs=pairs), expected, atol=1e-5)
+    symmetric = g.symmetric(rule)
+    scores = kf.sim_m(symmetric, candidates=candidates).toarray()
+    np.testing.assert_allclose(scores, scores.T, atol=1e-6)
+    dense = np.maximum(symmetric.toarray(), 0) + (np.eye(n) if with_self else 0)
+    degree = np.diff(symmetric.indptr)
+    both = dense @ dense.T / np.maximum(np.maximum(degree[:, None], degree) + with_self, 1)
+    rows, columns = symmetric.nonzero()
+    np.testing.assert_allclose(scores[rows, columns], both[rows, columns], atol=1e-5)
+
+
+def test_own_pairs_asked_for_one_by_one_give_the_same_scores():
+    g = kf.knn_graph(np.random.default_rng(0).standard_normal((40, 4)), 6)
+    pairs = np.stack([np.repeat(np.arange(40), 6), g.indices.ravel()], axis=1)
+    np.testing.assert_array_equal(kf.sim_m(g, pairs=pairs), kf.sim_m(g).ravel())
+    for bad in ([[0, 40]], [[-1, 0]], [0, 1], [[0.5, 1.0]]):
+        with pytest.raises(kf.InputError, match="pairs"):
+            kf.sim_m(g, pairs=bad)
+
+
+def test_an_explanation_adds_up():
+    g = kf.knn_graph(np.random.default_rng(1).standard_normal((30, 3)), 5)
+    for i, j in [(0, int(g.indices[0, 0])), (3, 17), (8, int(g.indices[8, 4])), (2, 2)]:
+        told = kf.explain(g, i, j)
+        assert sum(v.adds for v in told.vouchers) == pytest.approx(told.sim_m, abs=1e-5)
+        assert told.sim_m == pytest.approx(float(kf.sim_m(g, pairs=[[i, j]])[0]))
+        own, other = {i, *g.indices[i].tolist()}, {j, *g.indices[j].tolist()}
+        assert {v.candidate for v in told.vouchers} == own & other
+        assert {f.candidate for f in told.failed} == own ^ other
+        assert f"rows {i} and {j}" in str(told)
+    assert kf.explain(g, 0, int(g.indices[0, 0])).cosine == pytest.approx(float(g.similarities[0, 0]))
+    with pytest.raises(kf.InputError, match="row 30 is not in the graph"):
+        kf.explain(g, 0, 30)
+
+
 def test_sim_s_is_the_cosine_or_its_kernel():
     X = np.random.default_rng(0).standard_normal((20, 5))
     g = kf.knn_graph(X, 3)

@@ -85,3 +85,17 @@ def over_k(
         ax.minorticks_off()
         ax.legend(frameon=False, fontsize=8)
     return figure
+
+
+def errors_over_tests(rows: Sequence[Mapping[str, float]], needed: int) -> Figure:
+    """Draw the error edges of a node over the number of tests: one test, and many by bound, exactly and drawn."""
+    figure, (ax,) = panels(1)
+    m = [row["m"] for row in rows]
+    styles = {"one_test": ("one test", "-"), "bound": ("many, Chernoff bound", "--")}
+    styles |= {"exact": ("many, exact", "-"), "drawn": ("many, drawn", "o")}
+    for color, (name, (label, style)) in zip(COLORS, styles.items(), strict=False):
+        ax.plot(m, [max(row[name], 1e-4) for row in rows], style, color=color, label=label, markersize=4)
+    ax.axvline(needed, color=PAPER, linewidth=1, linestyle=":")
+    ax.set(xscale="log", yscale="log", xlabel="tests m (common candidates)", ylabel="error edges of a node")
+    ax.legend(frameon=False, fontsize=8)
+    return figure

@@ -2,44 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, overload
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from kinfolk.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.threads import thread_count
 
+Tests = Literal["soft", "binary"]
+Candidates = Literal["neighbors", "neighbors+self"]
+Normalize = Literal["k", "common"]
 
+
+@overload
 def sim_m(
     g: NeighborGraph,
-    tests: Literal["soft", "binary"] = "soft",
+    tests: Tests = "soft",
     threshold: float | None = None,
-    candidates: Literal["neighbors", "neighbors+self"] = "neighbors+self",
-    normalize: Literal["k", "common"] = "k",
-) -> NDArray[np.float32]:
+    candidates: Candidates = "neighbors+self",
+    normalize: Normalize = "k",
+    *,
+    pairs: ArrayLike | None = None,
+) -> NDArray[np.float32]: ...
+@overload
+def sim_m(
+    g: sparse.csr_array,
+    tests: Tests = "soft",
+    threshold: float | None = None,
+    candidates: Candidates = "neighbors+self",
+    normalize: Normalize = "k",
+) -> sparse.csr_array: ...
+def sim_m(
+    g: NeighborGraph | sparse.csr_array,
+    tests: Tests = "soft",
+    threshold: float | None = None,
+    candidates: Candidates = "neighbors+self",
+    normalize: Normalize = "k",
+    *,
+    pairs: ArrayLike | None = None,
+) -> NDArray[np.float32] | sparse.csr_array:
     r"""Return for each row and each of its neighbours how many common candidates vouch for the pair.
 
     S_ij = 1/m  sum over c in V_i and V_j of  t(s_ic) t(s_cj)                        (equation 3 of the paper)
 
     V_i are the neighbours of i, and i itself with s_ii = 1 unless candidates="neighbors"; t(s) = max(s, 0) for soft
     tests and t(s) = 1 if s >= threshold else 0 for binary ones. The paper divides by the number m of common candidates
-    (normalize="common"). With normalize="k" m is the number of candidates of a row: a candidate that is not common
-    counts as a failed test. The defaults are what separates best over the real sets measured.
+    (normalize="common"). With normalize="k" m is the number of candidates of a row (the larger of the two where rows
+    differ): a candidate that is not common counts as a failed test. The defaults are what separates best over the real
+    sets measured (docs/similarity.md).
 
-    Shapes: g.indices (n, k)  ->  (n, k) float32, aligned with g.indices.
+    `pairs`: any (p, 2) rows i, j instead of the graph's own edges. A sparse matrix, such as `g.symmetric()`, takes the
+    entries of a row as its candidates and gives a sparse matrix with the same edges.
+
+    Shapes: g.indices (n, k)  ->  (n, k) float32, aligned with g.indices; pairs (p, 2)  ->  (p,).
     Cost: n k^2 look-ups, linear in n; memory n floats for each thread.
 
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [1, 0.2], [0, 1.0]], k=2)
     >>> g.indices[0], kf.sim_m(g, tests="binary", threshold=0.9, candidates="neighbors")[0]
     (array([1, 2], dtype=int32), array([0.5, 0.5], dtype=float32))
+    >>> kf.sim_m(g, pairs=[[0, 1], [0, 3]]).round(2)
+    array([0.99, 0.11], dtype=float32)
     """
-    if not g.square:
-        raise InputError("Sim-M needs the neighbours of the neighbours: build the graph over all rows, without queries")
-    weights = _test(np.asarray(g.similarities), tests, threshold)
+    starts, neighbors, similarities = _candidate_lists(g)
+    weights = _test(similarities, tests, threshold)
     with_self = {"neighbors": False, "neighbors+self": True}.get(candidates)
     by_common = {"k": False, "common": True}.get(normalize)
     if with_self is None or by_common is None:
@@ -47,7 +77,43 @@ def sim_m(
             "candidates must be 'neighbors' or 'neighbors+self' and normalize 'k' or 'common', "
             f"not {candidates!r} and {normalize!r}"
         )
-    return _common_candidates(np.asarray(g.indices), weights, with_self, by_common, thread_count())
+    if pairs is None:
+        result = np.empty(len(neighbors), dtype=np.float32)
+        _vouch(starts, neighbors, weights, starts, neighbors, with_self, by_common, thread_count(), result)
+        if isinstance(g, NeighborGraph):
+            return result.reshape(g.indices.shape)
+        return sparse.csr_array((result, neighbors, starts), shape=g.shape)
+    order, pair_starts, partners = _by_row(pairs, len(starts) - 1)
+    result = np.empty(len(partners), dtype=np.float32)
+    _vouch(starts, neighbors, weights, pair_starts, partners, with_self, by_common, thread_count(), result)
+    in_order = np.empty_like(result)
+    in_order[order] = result
+    return in_order
+
+
+def _candidate_lists(
+    g: NeighborGraph | sparse.csr_array,
+) -> tuple[NDArray[np.int64], NDArray[np.integer], NDArray[np.float32]]:
+    """Return the candidates of all rows, one after the other: where each row starts, their numbers, similarities."""
+    if isinstance(g, NeighborGraph):
+        if not g.square:
+            raise InputError("Sim-M needs the neighbours of the neighbours: build the graph over all rows, not queries")
+        starts = np.arange(len(g) + 1, dtype=np.int64) * g.k
+        return starts, np.ravel(g.indices), np.ravel(g.similarities)
+    if g.shape is None or g.shape[0] != g.shape[1]:
+        raise InputError(f"a sparse graph must have as many rows as columns, not {g.shape}")
+    return g.indptr.astype(np.int64), g.indices, g.data.astype(np.float32, copy=False)
+
+
+def _by_row(pairs: ArrayLike, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    asked = np.asarray(pairs)
+    if asked.ndim != 2 or asked.shape[1] != 2 or asked.dtype.kind not in "iu":
+        raise InputError(f"pairs must be whole numbers of the shape (p, 2), not {asked.dtype} {asked.shape}")
+    if len(asked) and not (asked.min() >= 0 and asked.max() < n):
+        raise InputError(f"pairs name a row outside 0..{n - 1}")
+    order = np.argsort(asked[:, 0], kind="stable")
+    starts = np.searchsorted(asked[order, 0], np.arange(n + 1))
+    return order, starts, asked[order, 1].astype(np.int64)
 
 
 def _test(similarities: NDArray[np.float32], tests: str, threshold: float | None) -> NDArray[np.float32]:
@@ -61,33 +127,41 @@ def _test(similarities: NDArray[np.float32], tests: str, threshold: float | None
 
 
 @nb.njit(parallel=True, cache=True)
-def _common_candidates(
-    indices: NDArray[np.int32], weights: NDArray[np.float32], with_self: bool, by_common: bool, workers: int
-) -> NDArray[np.float32]:
-    n, k = indices.shape
-    result = np.empty((n, k), dtype=np.float32)
+def _vouch(
+    starts: NDArray[np.int64],
+    neighbors: NDArray[np.integer],
+    weights: NDArray[np.float32],
+    pair_starts: NDArray[np.int64],
+    partners: NDArray[np.integer],
+    with_self: bool,
+    by_common: bool,
+    workers: int,
+    result: NDArray[np.float32],
+) -> None:
+    n = len(starts) - 1
     for worker in nb.prange(workers):
-        # the tests of row i, spread out over all rows: NaN marks who is not a candidate
-        spread = np.full(n, np.nan, dtype=np.float32)
+        # the tests of row i, spread out over all rows: -1 marks who is not a candidate
+        spread = np.full(n, -1.0, dtype=np.float32)
         for i in range(n * worker // workers, n * (worker + 1) // workers):
-            for a in range(k):
-                spread[indices[i, a]] = weights[i, a]
+            for a in range(starts[i], starts[i + 1]):
+                spread[neighbors[a]] = weights[a]
             if with_self:
                 spread[i] = 1.0
-            for a in range(k):
-                j = indices[i, a]
-                total, common = 0.0, 0
-                for b in range(k):
-                    seen = spread[indices[j, b]]
-                    if not np.isnan(seen):
-                        total += seen * weights[j, b]
+            for pair in range(pair_starts[i], pair_starts[i + 1]):
+                j = partners[pair]
+                total, common = np.float32(0.0), 0
+                for b in range(starts[j], starts[j + 1]):
+                    seen = spread[neighbors[b]]
+                    if seen >= 0:
+                        total += seen * weights[b]
                         common += 1
-                if with_self:  # j as a candidate of itself: always known to i, its neighbour
-                    total += weights[i, a]
+                if with_self and spread[j] >= 0:  # j knows itself; i knows j
+                    total += spread[j]
                     common += 1
-                tried = common if by_common else k + with_self
-                result[i, a] = total / tried if tried else 0.0
-            for a in range(k):
-                spread[indices[i, a]] = np.nan
-            spread[i] = np.nan
-    return result
+                tried = common
+                if not by_common:
+                    tried = max(starts[i + 1] - starts[i], starts[j + 1] - starts[j]) + with_self
+                result[pair] = total / tried if tried else 0.0
+            for a in range(starts[i], starts[i + 1]):
+                spread[neighbors[a]] = -1.0
+            spread[i] = -1.0

@@ -1,0 +1,78 @@
+"""kinfolk theory: how many tests are needed, by the bound, exactly, and drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from kinfolk.cli import options
+
+COUNTS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)
+
+
+def theory(
+    p: Annotated[float, typer.Option(help="Chance that a test passes within a class.")] = 0.8,
+    q: Annotated[float, typer.Option(help="Chance that it passes between classes.")] = 0.2,
+    alpha: Annotated[float, typer.Option(help="Share of the common candidates that are of the node's class.")] = 0.8,
+    gamma: Annotated[float, typer.Option(help="How many times fewer error edges are wanted.")] = 2.0,
+    data: Annotated[Path | None, typer.Option(help="Labelled features: read p, q and alpha off their graph.")] = None,
+    k: Annotated[int, typer.Option("--k", "-k", help="Neighbours of that graph.")] = 20,
+    part: options.Part = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw error edges over the number of tests into this file.")] = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Compare one test with many: error edges of a node over the number of tests m.
+
+    [bold]Example:[/bold]  kinfolk theory --p 0.8 --q 0.2 --alpha 0.8 --plot tests.png
+    """
+    from kinfolk import theory as th
+    from kinfolk.errors import InputError
+    from kinfolk.files import refuse_existing, replacing
+    from kinfolk.neighbors import knn_graph
+
+    if plot is not None:
+        refuse_existing(plot, force)
+    told = None
+    if data is not None:
+        features = options.read(data, part, None, None)
+        if features.labels is None:
+            raise InputError(f"{data} has no labels: p, q and alpha are read off labelled edges")
+        told = th.estimate(knn_graph(features, k), features.labels)
+        p, q, alpha = told.p, told.q, told.alpha
+        if not told.holds:
+            raise InputError(f"at k={k} alpha is {alpha:.2f}: the theory needs more than 1/2; choose a smaller k")
+    rows = []
+    for m in COUNTS:
+        drawn = th.simulate(p, q, alpha, m, nodes=400, seed=seed)[1]
+        one, many, bound = (
+            f(p, q, alpha, m) for f in (th.single_test_errors, th.multiple_test_errors, th.chernoff_errors)
+        )
+        rows.append(dict(m=m, one_test=sum(one), bound=sum(bound), exact=sum(many), drawn=sum(drawn)))
+    needed = th.min_tests(p, q, alpha, gamma), th.min_tests(p, q, alpha, gamma, exact=True)
+    if plot is not None:
+        from kinfolk.report.figures import errors_over_tests
+
+        with replacing(plot, force) as temporary:
+            errors_over_tests(rows, needed[1]).savefig(temporary, dpi=120)
+    if as_json:
+        facts = dict(p=p, q=q, alpha=alpha, gamma=gamma, needed_bound=needed[0], needed_exact=needed[1], rows=rows)
+        typer.echo(json.dumps(facts))
+        return
+    screen = options.console()
+    if told is not None:
+        screen.print(str(told))
+    table = Table(title=f"Error edges a node, p={p:.3f}, q={q:.3f}, alpha={alpha:.3f}", title_justify="left")
+    for column in ("tests m", "one test", "many: Chernoff bound", "many: exact", "many: drawn"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        table.add_row(str(row["m"]), *(f"{row[name]:.3f}" for name in ("one_test", "bound", "exact", "drawn")))
+    screen.print(table)
+    screen.print(f"{gamma:g} times fewer error edges take {needed[0]} tests by Theorem 1, and {needed[1]} in truth.")
+    if plot is not None:
+        screen.print(f"Plot: {plot}")

@@ -1,0 +1,131 @@
+"""The theory's quantities, read off a labelled graph, and its predictions beside what is measured there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kinfolk.errors import InputError
+from kinfolk.metrics import edge_noise_rate, roc
+from kinfolk.neighbors import NeighborGraph
+from kinfolk.similarity import sim_m
+from kinfolk.theory.bounds import Errors, best_cut, exact_error_rates, min_tests
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the theorem needs to know about a graph, and what follows.
+
+    threshold: similarity from which on one test passes. p, q: how often it does within a class and between classes.
+    alpha: share of the common candidates of two neighbours that are of the first one's class. m: their mean number.
+    needed, needed_exact: tests that halve both kinds of error edges, by Theorem 1 and by exact tails (None where the
+    condition fails). one_test, predicted, measured: error edges a node with one test, with many tests by exact tails
+    at m and `cut`, and counted with binary Sim-M at the same cut.
+    """
+
+    threshold: float
+    p: float
+    q: float
+    alpha: float
+    m: float
+    holds: bool
+    needed: int | None
+    needed_exact: int | None
+    cut: float | None
+    one_test: Errors
+    predicted: Errors | None
+    measured: Errors | None
+
+    def __str__(self) -> str:
+        lines = [
+            f"one test passes from {self.threshold:.3f} on: p = {self.p:.3f} within a class, q = {self.q:.3f} between",
+            f"common candidates: m = {self.m:.1f}, of which alpha = {self.alpha:.3f} are of the node's class",
+        ]
+        if not self.holds:
+            return "\n".join([*lines, "the condition alpha > 1/2, p > q FAILS here: k is too large for the classes"])
+        assert self.predicted is not None
+        assert self.measured is not None
+        lines.append(
+            f"the condition holds; tests that halve the errors: {self.needed} (bound), {self.needed_exact} (exact)"
+        )
+        for name, errors in (("one test", self.one_test), ("predicted", self.predicted), ("measured", self.measured)):
+            lines.append(f"  {name:<10} {errors.noisy:7.3f} noisy and {errors.missing:7.3f} missing edges a node")
+        return "\n".join(lines)
+
+
+def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> Estimate:
+    """Read p, q, alpha and m off a labelled graph and compare the theory's prediction with what is measured.
+
+    Without a threshold the test is the cosine cut that separates best (the largest p - q, which sees the labels). The
+    theory assumes two classes, independent tests and the same m for every pair; a real graph has none of these, and
+    the distance between prediction and measurement shows how much that matters.
+
+    >>> import kinfolk as kf
+    >>> digits = kf.datasets.digits()
+    >>> kf.theory.estimate(kf.knn_graph(digits, k=40), digits.labels).holds
+    True
+    """
+    labels = np.asarray(y)
+    noise = edge_noise_rate(g, labels)
+    if not 0 < noise < 1:
+        raise InputError(f"{noise:.0%} of the edges are noisy: without both kinds of edges nothing can be estimated")
+    curve = roc(g, g.similarities, labels)
+    best = (
+        int(np.argmax(curve.tpr - curve.fpr))
+        if threshold is None
+        else int(np.argmin(curve.thresholds >= threshold)) - 1
+    )
+    cosine = float(curve.thresholds[best]) if threshold is None else threshold
+    same = (labels[g.indices] == labels[:, None]) & (labels[:, None] >= 0)
+    passed = np.asarray(g.similarities) >= cosine
+    p, q = float(passed[same].mean()), float(passed[~same].mean())
+    common, of_own_class = _common_counts(np.asarray(g.indices), labels.astype(np.int64))
+    alpha, m = of_own_class / max(common, 1), common / g.indices.size
+    one_test = Errors(g.k * noise * q, g.k * (1 - noise) * (1 - p))
+    tests = round(m)
+    holds = alpha > 0.5 and p > q and tests >= 1
+    if not holds:
+        return Estimate(cosine, p, q, alpha, m, holds, None, None, None, one_test, None, None)
+    cut = best_cut(p, q, alpha, tests)
+    rates = exact_error_rates(p, q, alpha, tests, cut)
+    scores = sim_m(g, tests="binary", threshold=cosine, candidates="neighbors", normalize="common")
+    kept = scores >= cut - 1e-6
+    measured = Errors(float((kept & ~same).sum(axis=1).mean()), float((~kept & same).sum(axis=1).mean()))
+    predicted = Errors(g.k * noise * rates.noisy, g.k * (1 - noise) * rates.missing)
+    one_sided = min((1 - alpha) * q, alpha * (1 - p)) <= 0
+    return Estimate(
+        threshold=cosine,
+        p=p,
+        q=q,
+        alpha=alpha,
+        m=m,
+        holds=holds,
+        needed=None if one_sided else min_tests(p, q, alpha),
+        needed_exact=None if one_sided else min_tests(p, q, alpha, exact=True),
+        cut=cut,
+        one_test=one_test,
+        predicted=predicted,
+        measured=measured,
+    )
+
+
+@nb.njit(cache=True)
+def _common_counts(indices: NDArray[np.int32], labels: NDArray[np.int64]) -> tuple[int, int]:
+    """Count over all edges (i, j) the common neighbours of i and j, and those of i's class."""
+    n, k = indices.shape
+    owner = np.full(n, -1, dtype=np.int64)
+    common, of_own_class = 0, 0
+    for i in range(n):
+        for a in range(k):
+            owner[indices[i, a]] = i
+        for a in range(k):
+            j = indices[i, a]
+            for b in range(k):
+                c = indices[j, b]
+                if owner[c] == i:
+                    common += 1
+                    of_own_class += labels[c] == labels[i] and labels[i] >= 0
+    return common, of_own_class
