@@ -30,4 +30,6 @@ class ExactSearch:
     def candidates(self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         """Return at least k candidates for each query: (q, m)."""
         wanted = min(k + SLACK, len(self.targets))
+        # wider blocks than faiss's own: a tenth faster where the BLAS is quick
+        faiss.cvar.distance_compute_blas_query_bs, faiss.cvar.distance_compute_blas_database_bs = 1024, 4096
         return faiss.knn(queries, self.targets, wanted, metric=faiss.METRIC_INNER_PRODUCT)[1]

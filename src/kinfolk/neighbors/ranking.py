@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 ROUNDING = np.float32(2e-6)  # two ways to add up one float32 inner product differ by less than this
 
 
-@nb.njit(fastmath=True, cache=True, inline="always")
+@nb.njit(fastmath=True, cache=True)
 def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     total = np.float32(0.0)
     for d in range(a.shape[0]):
