@@ -12,7 +12,7 @@ import pytest
 import kinfolk as kf
 from kinfolk.cli import app, main
 
-COMMANDS = ["demo", "generate", "knn", "convert", "doctor"]
+COMMANDS = ["demo", "generate", "knn", "theory", "convert", "doctor"]
 
 
 @pytest.fixture
@@ -98,6 +98,23 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
     assert sentence in err
     assert len(err.strip().splitlines()) == 1
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+def test_theory_prints_a_table_and_draws_a_plot(kinfolk, tmp_path):
+    code, out, _ = kinfolk("theory", "--p", 0.8, "--q", 0.2, "--alpha", 0.8, "--plot", tmp_path / "tests.png")
+    assert code == 0
+    assert (tmp_path / "tests.png").stat().st_size > 5000
+    assert f"{kf.theory.min_tests(0.8, 0.2, 0.8)} tests by Theorem 1" in out
+    code, out, _ = kinfolk("theory", "--json")
+    rows = json.loads(out)["rows"]
+    assert rows[-1]["exact"] < rows[-1]["bound"]
+    kf.datasets.digits().save(tmp_path / "digits.npz")
+    code, out, _ = kinfolk("theory", "--data", tmp_path / "digits.npz", "--k", 20)
+    assert code == 0
+    assert "the condition holds" in out
+    code, _, err = kinfolk("theory", "--p", 0.2, "--q", 0.8)
+    assert code == 2
+    assert "q < p" in err
 
 
 def test_doctor_names_what_is_missing_and_what_to_do(kinfolk, monkeypatch):
