@@ -28,7 +28,7 @@ ALLOWED = {
     "datasets": GROUND | {"formats"},
     "neighbors": GROUND,
     "metrics": {"errors", "features"},
-    "similarity": GROUND | {"neighbors"},
+    "similarity": GROUND | {"neighbors", "metrics"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND | {"datasets", "neighbors", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},

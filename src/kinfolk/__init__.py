@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kinfolk import datasets, metrics, theory
     from kinfolk.formats import load
     from kinfolk.neighbors import NeighborGraph, knn_graph
-    from kinfolk.similarity import explain, sim_m, sim_s
+    from kinfolk.similarity import choose_k, explain, prune, sim_m, sim_s
 
 __version__ = "0.1.0"
 
@@ -31,11 +31,13 @@ _LAZY = {
     "sim_s": "kinfolk.similarity",
     "sim_m": "kinfolk.similarity",
     "explain": "kinfolk.similarity",
+    "prune": "kinfolk.similarity",
+    "choose_k": "kinfolk.similarity",
     "theory": "kinfolk.theory",
 }
 
-__all__ = ["FeatureSet", "InputError", "KinfolkError", "MissingExtraError", "NeighborGraph", "datasets", "explain"]
-__all__ += ["knn_graph", "load", "metrics", "sim_m", "sim_s", "theory"]
+__all__ = ["FeatureSet", "InputError", "KinfolkError", "MissingExtraError", "NeighborGraph", "choose_k", "datasets"]
+__all__ += ["explain", "knn_graph", "load", "metrics", "prune", "sim_m", "sim_s", "theory"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,20 @@
-"""Similarities between neighbours: one test (Sim-S), many (Sim-M), and the tests behind a pair."""
+"""Similarities between neighbours: one test (Sim-S), many (Sim-M), the cleaner graph, and the tests behind a pair."""
 
+from kinfolk.similarity.closure import TooManyNeighborsWarning, choose_k, closure
 from kinfolk.similarity.explain import Explanation, explain
+from kinfolk.similarity.prune import Pruned, auto_threshold, prune
 from kinfolk.similarity.sim_m import sim_m
 from kinfolk.similarity.sim_s import sim_s
 
-__all__ = ["Explanation", "explain", "sim_m", "sim_s"]
+__all__ = [
+    "Explanation",
+    "Pruned",
+    "TooManyNeighborsWarning",
+    "auto_threshold",
+    "choose_k",
+    "closure",
+    "explain",
+    "prune",
+    "sim_m",
+    "sim_s",
+]

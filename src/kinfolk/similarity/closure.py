@@ -14,6 +14,7 @@ from kinfolk.similarity.sim_m import sim_m
 
 USUAL_KS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
 ANY = -2.0  # a threshold that every test passes
+TOO_MUCH_GROWTH = 0.05
 
 
 class TooManyNeighborsWarning(UserWarning):
@@ -21,19 +22,24 @@ class TooManyNeighborsWarning(UserWarning):
 
 
 def closure(g: NeighborGraph, ks: Sequence[int]) -> NDArray[np.float64]:
-    r"""Return for each k the mean share of candidates that two neighbours have in common.
+    r"""Return for each k the mean share of neighbours that two neighbours have in common.
 
-    closure(k) = mean over edges (i, j) of |V_i and V_j| / (k + 1),   V_i: i and its k nearest neighbours
+    closure(k) = mean over edges (i, j) of |V_i and V_j| / (k - 1),   V_i: the k nearest neighbours of i
 
     Within a class the share grows with k, because the neighbourhoods of its members fill the same class. Beyond the
     size of the classes it falls again: the further neighbours are strangers, and each row has its own.
 
     >>> import kinfolk as kf
-    >>> g = kf.knn_graph(np.eye(3).repeat(5, axis=0) + 0.1, k=8)   # three classes of five equal rows
-    >>> closure(g, [2, 4, 8]).round(2)
-    array([0.87, 1.  , 0.81])
+    >>> rows = np.eye(3).repeat(5, axis=0) + 0.1 * np.random.default_rng(0).random((15, 3))   # three classes of five
+    >>> closure(kf.knn_graph(rows, k=8), [2, 4, 8]).round(2)
+    array([0.47, 1.  , 0.69])
     """
-    return np.array([sim_m(g.restrict(k), tests="binary", threshold=ANY).mean(dtype=np.float64) for k in ks])
+    return np.array([_shared(g.restrict(k)) for k in ks])
+
+
+def _shared(g: NeighborGraph) -> float:
+    shares = sim_m(g, tests="binary", threshold=ANY, candidates="neighbors")
+    return float(shares.mean(dtype=np.float64) * g.k / max(g.k - 1, 1))
 
 
 def choose_k(g: NeighborGraph) -> int:
@@ -42,8 +48,8 @@ def choose_k(g: NeighborGraph) -> int:
     It follows the size of the classes without knowing them.
 
     >>> import kinfolk as kf
-    >>> g = kf.knn_graph(np.eye(6).repeat(11, axis=0) + 0.1, k=40)   # six classes of eleven
-    >>> choose_k(g)
+    >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
+    >>> choose_k(kf.knn_graph(rows, k=40))
     10
     """
     ks = [k for k in USUAL_KS if k <= g.k]
@@ -53,24 +59,27 @@ def choose_k(g: NeighborGraph) -> int:
 
 
 def growth_of_strangers(g: NeighborGraph) -> float:
-    """Return how much less closed neighbourhoods are at k than at k / 2; warn where k looks too large.
+    """Return how much less closed neighbourhoods are at k than at k / 2.
 
     >>> import kinfolk as kf
-    >>> g = kf.knn_graph(np.eye(3).repeat(5, axis=0) + 0.1, k=4)
-    >>> growth_of_strangers(g) < 0
+    >>> rows = np.eye(3).repeat(5, axis=0) + 0.1 * np.random.default_rng(0).random((15, 3))
+    >>> growth_of_strangers(kf.knn_graph(rows, k=4)) < 0
     True
     """
-    half = max(1, g.k // 2)
-    before, now = closure(g, [half, g.k])
-    growth = float(before - now)
-    if growth > TOO_MUCH_GROWTH:
+    before, now = closure(g, [max(1, g.k // 2), g.k])
+    return float(before - now)
+
+
+def warn_of_strangers(g: NeighborGraph) -> None:
+    """Warn where neighbourhoods were clearly more closed at half of k or less: k then looks larger than the classes."""
+    if g.k < 2 * USUAL_KS[0]:
+        return
+    better = choose_k(g)
+    before, now = closure(g, [better, g.k])
+    if better <= g.k // 2 and before - now > TOO_MUCH_GROWTH:
         warnings.warn(
-            f"k={g.k} looks larger than the classes: two neighbours share {now:.0%} of their candidates, at k={half} it "
-            f"was {before:.0%}; the condition alpha > 1/2 may not hold, try a smaller k",
+            f"k={g.k} looks larger than the classes: two neighbours share {now:.0%} of their neighbours, at k={better} "
+            f"it was {before:.0%}; the condition alpha > 1/2 may not hold, try k={better}",
             TooManyNeighborsWarning,
             stacklevel=3,
         )
-    return growth
-
-
-TOO_MUCH_GROWTH = 0.05

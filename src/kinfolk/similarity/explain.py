@@ -70,7 +70,7 @@ def explain(g: NeighborGraph, i: int, j: int) -> Explanation:
     rows 0 and 1: Sim-M 0.989, cosine 0.995; 3 of 3 candidates vouch
       0: 1.000 to 0, 0.995 to 1, adds 0.3317
       1: 0.995 to 0, 1.000 to 1, adds 0.3317
-      2: 0.981 to 0, 0.995 to 1, adds 0.3254
+      2: 0.981 to 0, 0.995 to 1, adds 0.3253
     """
     for row in (i, j):
         if not 0 <= row < len(g):

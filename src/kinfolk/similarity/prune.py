@@ -12,11 +12,11 @@ from scipy import sparse
 from kinfolk.errors import InputError
 from kinfolk.metrics import edge_noise_rate
 from kinfolk.neighbors import NeighborGraph
-from kinfolk.similarity.closure import growth_of_strangers
+from kinfolk.similarity.closure import growth_of_strangers, warn_of_strangers
 from kinfolk.similarity.sim_m import sim_m
 
-BASE_SHARE, STRANGER_WEIGHT = 0.24, 2.0
-SMALLEST_SHARE, LARGEST_SHARE = 0.1, 0.5
+BASE_SHARE, STRANGER_WEIGHT = 0.24, 1.75
+SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.9
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Pruned:
 def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: ArrayLike | None = None) -> Pruned:
     """Return the graph of the edges whose Sim-M reaches the threshold, given or chosen without labels.
 
-    Labels `y` are never used to choose anything: with them the edge noise rate before and after is told.
+    Labels `y` are never used to choose anything: with them the edge noise rate before and after is told. A
+    TooManyNeighborsWarning says where k looks too large for the classes.
 
     >>> import kinfolk as kf
     >>> digits = kf.datasets.digits()
@@ -47,6 +48,7 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     True
     """
     scores = sim_m(g)
+    warn_of_strangers(g)
     cut = auto_threshold(g) if threshold == "auto" else float(threshold)
     if not np.isfinite(cut):
         raise InputError(f"threshold must be a number or 'auto', not {threshold!r}")
@@ -64,11 +66,11 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
 def auto_threshold(g: NeighborGraph) -> float:
     r"""Return a Sim-M threshold for the edges of a graph, from the graph alone.
 
-    S_t = mean(s^2) clip(0.24 + 2 (closure(k/2) - closure(k)), 0.1, 0.5)
+    S_t = mean(s^2) clip(0.24 + 1.75 (closure(k/2) - closure(k)), 0.05, 0.9)
 
     mean(s^2) over the edges is about what Sim-M is when every candidate vouches; the factor is the share of them that
     must. A quarter is enough while neighbourhoods become more closed with k, and more is asked where k outgrows the
-    classes and strangers come in. The two constants were chosen on the training parts of the real sets and on generated
+    classes and strangers come in. The constants were chosen on the training parts of the real sets and on generated
     data; docs/similarity.md shows how far the F-score of the kept edges lies below the best threshold with labels.
 
     >>> import kinfolk as kf

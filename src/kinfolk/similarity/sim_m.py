@@ -66,7 +66,7 @@ def sim_m(
     >>> g.indices[0], kf.sim_m(g, tests="binary", threshold=0.9, candidates="neighbors")[0]
     (array([1, 2], dtype=int32), array([0.5, 0.5], dtype=float32))
     >>> kf.sim_m(g, pairs=[[0, 1], [0, 3]]).round(2)
-    array([0.99, 0.11], dtype=float32)
+    array([0.99, 0.1 ], dtype=float32)
     """
     starts, neighbors, similarities = _candidate_lists(g)
     weights = _test(similarities, tests, threshold)
