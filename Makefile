@@ -37,7 +37,7 @@ bench: $(STAMP)  ## Speed and memory, side by side in one run; writes docs/bench
 	@$(BIN)/python -m benchmarks
 
 docs: $(STAMP)  ## Build the documentation into site/
-	@$(BIN)/mkdocs build --strict -q && echo "site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "site/index.html"
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis kinfolk-demo*
