@@ -3,10 +3,16 @@
 import sys
 import tempfile
 
-from benchmarks import data, knn
+from benchmarks import data, knn, similarity
 from benchmarks.page import save_result, write_page
 
-BENCHMARKS = {"exact": knn.exact, "ivf": knn.ivf, "libraries": knn.libraries, "data": data.large_sets}
+BENCHMARKS = {
+    "exact": knn.exact,
+    "ivf": knn.ivf,
+    "libraries": knn.libraries,
+    "similarity": similarity.sim_m_section,
+    "data": data.large_sets,
+}
 
 if __name__ == "__main__":
     unknown = set(sys.argv[1:]) - set(BENCHMARKS)

@@ -12,7 +12,7 @@ import pytest
 import kinfolk as kf
 from kinfolk.cli import app, main
 
-COMMANDS = ["demo", "generate", "knn", "theory", "convert", "doctor"]
+COMMANDS = ["demo", "generate", "knn", "similarity", "reproduce", "theory", "convert", "doctor"]
 
 
 @pytest.fixture
@@ -98,6 +98,37 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
     assert sentence in err
     assert len(err.strip().splitlines()) == 1
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+def test_similarity_writes_the_cleaner_graph_and_explains_a_pair(kinfolk, features, tmp_path):
+    from scipy import sparse
+
+    code, out, _ = kinfolk("similarity", features, "--k", 5, "-o", tmp_path / "clean.npz", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    expected = kf.prune(kf.knn_graph(kf.load(features), 5), y=kf.load(features).labels)
+    assert abs(sparse.load_npz(tmp_path / "clean.npz") - expected.graph).max() == 0
+    assert facts["edge_noise_after"] == pytest.approx(expected.noise_after, abs=1e-4)
+    assert "k" in json.loads(kinfolk("similarity", features, "--json")[1])
+    code, out, _ = kinfolk("similarity", features, "--k", 5, "--explain", 0, 1)
+    assert out.startswith("rows 0 and 1: Sim-M")
+    code, _, err = kinfolk("similarity", features, "--k", 40)
+    assert code == 0
+    assert "looks larger than the classes" in err
+    for bad in (["--threshold", "high"], ["-o", tmp_path / "x.csv"]):
+        assert kinfolk("similarity", features, *bad)[0] == 2
+
+
+def test_reproduce_prints_the_papers_numbers_beside_measured_ones(kinfolk, features):
+    code, out, _ = kinfolk("reproduce", "table5", "--seeds", 1, "--json")
+    tables = json.loads(out)
+    assert code == 0
+    assert [t["data"] for t in tables] == ["person_like (generated)", "vehicle_like (generated)"]
+    assert tables[0]["paper"][0] == {"k": 5, "enr": 0.06, "auc_s": 89.23, "auc_m": 89.74}
+    code, out, _ = kinfolk("reproduce", "table1", "--data", features)
+    assert code == 0
+    assert "96.80" in out
+    assert kinfolk("reproduce", "table99")[0] == 2
 
 
 def test_theory_prints_a_table_and_draws_a_plot(kinfolk, tmp_path):

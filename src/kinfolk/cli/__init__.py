@@ -34,9 +34,9 @@ def _options(
 
 
 def _register() -> None:
-    from kinfolk.cli import convert, demo, doctor, generate, knn, theory
+    from kinfolk.cli import convert, demo, doctor, generate, knn, reproduce, similarity, theory
 
-    for module in (demo, generate, knn, theory, convert, doctor):
+    for module in (demo, generate, knn, similarity, reproduce, theory, convert, doctor):
         name = module.__name__.rsplit(".", 1)[-1]
         app.command(name)(getattr(module, name))
 

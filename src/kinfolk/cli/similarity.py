@@ -1,0 +1,74 @@
+"""kinfolk similarity: Sim-M of every edge, the cleaner graph, and the tests behind a pair."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli import options
+from kinfolk.errors import InputError
+
+
+def similarity(
+    source: options.Input,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Kept edges, a scipy sparse .npz of Sim-M.")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless told.")
+    ] = None,
+    threshold: Annotated[str, typer.Option(help="Sim-M from which on an edge is kept: a number, or auto.")] = "auto",
+    explain: Annotated[tuple[int, int] | None, typer.Option(help="Two rows: print the tests behind this pair.")] = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Judge every edge by many tests and keep those that enough common neighbours vouch for.
+
+    [bold]Example:[/bold]  kinfolk similarity market1501.npz --part test --k 20 -o clean.npz
+    """
+    from scipy import sparse
+
+    from kinfolk.files import refuse_existing, replacing
+    from kinfolk.neighbors import knn_graph
+    from kinfolk.similarity import choose_k, prune
+    from kinfolk.similarity import explain as explain_pair
+
+    cut = _threshold(threshold)
+    if out is not None:
+        if out.suffix != ".npz":
+            raise InputError(f"{out}: edges are written as .npz (scipy.sparse.load_npz reads them)")
+        refuse_existing(out, force)
+    features = options.read(source, part, labels, dim)
+    graph = knn_graph(features, k or min(80, len(features) - 1))
+    if k is None:
+        graph = graph.restrict(choose_k(graph) if graph.k >= 5 else graph.k)
+    if explain is not None:
+        typer.echo(str(explain_pair(graph, *explain)))
+        return
+    with options.timed() as took, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cleaner = prune(graph, cut, y=features.labels)
+    kept = f"{cleaner.keep.sum():,} of {cleaner.keep.size:,} ({cleaner.keep.mean():.1%})"
+    facts: dict[str, Any] = dict(set=repr(features), k=graph.k, threshold=round(cleaner.threshold, 4), edges_kept=kept)
+    if cleaner.noise_before is not None and cleaner.noise_after is not None:
+        facts |= dict(edge_noise_before=round(cleaner.noise_before, 4), edge_noise_after=round(cleaner.noise_after, 4))
+    if out is not None:
+        with replacing(out, force) as temporary:
+            sparse.save_npz(temporary, cleaner.graph)
+        facts["written"] = str(out)
+    options.say(facts | took, as_json)
+    for warning in caught:
+        typer.echo(f"note: {warning.message}", err=True)
+
+
+def _threshold(text: str) -> Any:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"threshold must be a number or auto, not {text!r}") from None
