@@ -28,7 +28,7 @@ ALLOWED = {
     "datasets": GROUND | {"formats"},
     "neighbors": GROUND,
     "metrics": {"errors", "features"},
-    "similarity": GROUND | {"neighbors", "metrics"},
+    "similarity": GROUND | {"neighbors", "metrics", "theory"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND | {"datasets", "neighbors", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},

@@ -37,6 +37,17 @@ def test_the_kept_edges_are_those_above_the_threshold():
         kf.prune(g, float("nan"))
 
 
+def test_the_threshold_from_theory_lies_between_the_means_of_both_kinds_of_edges():
+    fs = kf.datasets.celeb_like(60, seed=0)
+    g = kf.knn_graph(fs, k=20)
+    same = fs.labels[g.indices] == fs.labels[:, None]
+    cleaner = kf.prune(g, "theory", y=fs.labels)
+    assert cleaner.scores[~same].mean() < cleaner.threshold < cleaner.scores[same].mean()
+    assert cleaner.noise_after < cleaner.noise_before
+    with pytest.raises(kf.InputError, match="needs labels"):
+        kf.prune(g, "theory")
+
+
 def test_k_follows_the_classes_and_too_large_a_k_is_warned_of():
     for size in (6, 11, 21, 41):
         rows = np.eye(15).repeat(size, axis=0) + 0.1 * np.random.default_rng(0).random((15 * size, 15))
@@ -52,7 +63,7 @@ def test_k_follows_the_classes_and_too_large_a_k_is_warned_of():
 
 
 @pytest.mark.parametrize("name", ["clinc150", "banking77", "omniglot", "market1501"])
-@pytest.mark.parametrize("k", [20, 40, 80])
+@pytest.mark.parametrize("k", [10, 20, 40, 80])
 @pytest.mark.filterwarnings("ignore::kinfolk.similarity.TooManyNeighborsWarning")
 def test_the_threshold_without_labels_is_within_three_points_of_the_best_with_them(shared_data, name, k):
     test = kf.load(shared_data / f"{name}.npz").part("test")

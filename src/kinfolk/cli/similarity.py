@@ -18,7 +18,9 @@ def similarity(
     k: Annotated[
         int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless told.")
     ] = None,
-    threshold: Annotated[str, typer.Option(help="Sim-M from which on an edge is kept: a number, or auto.")] = "auto",
+    threshold: Annotated[
+        str, typer.Option(help="Sim-M from which on an edge is kept: a number, auto, or theory.")
+    ] = "auto",
     explain: Annotated[tuple[int, int] | None, typer.Option(help="Two rows: print the tests behind this pair.")] = None,
     part: options.Part = None,
     labels: options.Labels = None,
@@ -66,9 +68,9 @@ def similarity(
 
 
 def _threshold(text: str) -> Any:
-    if text == "auto":
+    if text in ("auto", "theory"):
         return text
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"threshold must be a number or auto, not {text!r}") from None
+        raise InputError(f"threshold must be a number, auto or theory, not {text!r}") from None

@@ -15,7 +15,8 @@ from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.closure import growth_of_strangers, warn_of_strangers
 from kinfolk.similarity.sim_m import sim_m
 
-BASE_SHARE, STRANGER_WEIGHT = 0.24, 1.75
+# chosen on the training parts of the real sets and on generated data, k from 10 to 80 (docs/similarity.md)
+BASE_SHARE, FEW_TESTS, STRANGERS, LEAST_GROWTH = 0.26, 0.5, 2.25, -0.02
 SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.9
 
 
@@ -35,11 +36,15 @@ class Pruned:
     noise_after: float | None = None
 
 
-def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: ArrayLike | None = None) -> Pruned:
-    """Return the graph of the edges whose Sim-M reaches the threshold, given or chosen without labels.
+def prune(
+    g: NeighborGraph, threshold: float | Literal["auto", "theory"] = "auto", *, y: ArrayLike | None = None
+) -> Pruned:
+    """Return the graph of the edges whose Sim-M reaches the threshold.
 
-    Labels `y` are never used to choose anything: with them the edge noise rate before and after is told. A
-    TooManyNeighborsWarning says where k looks too large for the classes.
+    threshold: a number; "auto", chosen from the graph alone (`auto_threshold`); or "theory", halfway between what the
+    theory expects of both kinds of edges, which reads s_+, s_-, alpha and m off the labels (`kf.theory.estimate`).
+    Otherwise labels `y` only tell the edge noise rate before and after. A TooManyNeighborsWarning says where k looks
+    too large for the classes.
 
     >>> import kinfolk as kf
     >>> digits = kf.datasets.digits()
@@ -49,7 +54,7 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     """
     scores = sim_m(g)
     warn_of_strangers(g)
-    cut = auto_threshold(g) if threshold == "auto" else float(threshold)
+    cut = _cut(g, threshold, y)
     if not np.isfinite(cut):
         raise InputError(f"threshold must be a number or 'auto', not {threshold!r}")
     keep = scores >= cut
@@ -63,20 +68,32 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     return Pruned(graph, scores, keep, cut, before, float((keep & ~same).sum() / max(keep.sum(), 1)))
 
 
+def _cut(g: NeighborGraph, threshold: float | str, y: ArrayLike | None) -> float:
+    if threshold == "auto":
+        return auto_threshold(g)
+    if threshold != "theory":
+        return float(threshold)
+    if y is None:
+        raise InputError("a threshold from theory needs labels: they say how often a test passes within a class")
+    from kinfolk.theory import estimate
+
+    return estimate(g, y).soft_threshold
+
+
 def auto_threshold(g: NeighborGraph) -> float:
     r"""Return a Sim-M threshold for the edges of a graph, from the graph alone.
 
-    S_t = mean(s^2) clip(0.24 + 1.75 (closure(k/2) - closure(k)), 0.05, 0.9)
+    S_t = mean(s^2) (0.26 - 0.5 / k + 2.25 max(closure(k/2) - closure(k), -0.02)),   the factor kept in [0.05, 0.9]
 
     mean(s^2) over the edges is about what Sim-M is when every candidate vouches; the factor is the share of them that
     must. A quarter is enough while neighbourhoods become more closed with k, and more is asked where k outgrows the
-    classes and strangers come in. The constants were chosen on the training parts of the real sets and on generated
-    data; docs/similarity.md shows how far the F-score of the kept edges lies below the best threshold with labels.
+    classes and strangers come in. docs/similarity.md shows how far the F-score of the kept edges lies below that of the
+    best threshold with labels.
 
     >>> import kinfolk as kf
     >>> 0.1 < auto_threshold(kf.knn_graph(kf.datasets.digits(), k=20)) < 0.3
     True
     """
-    share = np.clip(BASE_SHARE + STRANGER_WEIGHT * growth_of_strangers(g), SMALLEST_SHARE, LARGEST_SHARE)
+    share = BASE_SHARE - FEW_TESTS / g.k + STRANGERS * max(growth_of_strangers(g), LEAST_GROWTH)
     squares = np.square(np.maximum(g.similarities, 0), dtype=np.float64)
-    return float(share * squares.mean())
+    return float(np.clip(share, SMALLEST_SHARE, LARGEST_SHARE) * squares.mean())

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kinfolk.errors import InputError
 from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph
-from kinfolk.similarity import sim_m
+from kinfolk.similarity.sim_m import sim_m
 from kinfolk.theory.bounds import Errors, best_cut, exact_error_rates, min_tests
 
 
@@ -21,6 +21,8 @@ class Estimate:
 
     threshold: similarity from which on one test passes. p, q: how often it does within a class and between classes.
     alpha: share of the common candidates of two neighbours that are of the first one's class. m: their mean number.
+    soft_threshold: the cut for `kf.sim_m` with its defaults, halfway between its expected values for both kinds of
+    edges, (m (mu_- + mu_+) / 2 + (s_+ + s_-) / 2) / (k + 1), where the second term is the pair's own two rows.
     needed, needed_exact: tests that halve both kinds of error edges, by Theorem 1 and by exact tails (None where the
     condition fails). one_test, predicted, measured: error edges a node with one test, with many tests by exact tails
     at m and `cut`, and counted with binary Sim-M at the same cut.
@@ -31,6 +33,7 @@ class Estimate:
     q: float
     alpha: float
     m: float
+    soft_threshold: float
     holds: bool
     needed: int | None
     needed_exact: int | None
@@ -84,11 +87,15 @@ def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> 
     p, q = float(passed[same].mean()), float(passed[~same].mean())
     common, of_own_class = _common_counts(np.asarray(g.indices), labels.astype(np.int64))
     alpha, m = of_own_class / max(common, 1), common / g.indices.size
+    cosines = np.maximum(g.similarities, 0)
+    s_plus, s_minus = float(cosines[same].mean()), float(cosines[~same].mean())
+    means = s_plus * s_minus + alpha * s_plus**2 + (1 - alpha) * s_minus**2
+    soft = (m * means + s_plus + s_minus) / 2 / (g.k + 1)
     one_test = Errors(g.k * noise * q, g.k * (1 - noise) * (1 - p))
     tests = round(m)
     holds = alpha > 0.5 and p > q and tests >= 1
     if not holds:
-        return Estimate(cosine, p, q, alpha, m, holds, None, None, None, one_test, None, None)
+        return Estimate(cosine, p, q, alpha, m, soft, holds, None, None, None, one_test, None, None)
     cut = best_cut(p, q, alpha, tests)
     rates = exact_error_rates(p, q, alpha, tests, cut)
     scores = sim_m(g, tests="binary", threshold=cosine, candidates="neighbors", normalize="common")
@@ -102,6 +109,7 @@ def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> 
         q=q,
         alpha=alpha,
         m=m,
+        soft_threshold=soft,
         holds=holds,
         needed=None if one_sided else min_tests(p, q, alpha),
         needed_exact=None if one_sided else min_tests(p, q, alpha, exact=True),
