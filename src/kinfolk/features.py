@@ -124,7 +124,7 @@ class FeatureSet:
             facts.append(f"{int(self.query.sum()):,} queries")
         if self.part_index is not None:
             counts = np.bincount(self.part_index, minlength=len(self.part_names))
-            parts = " + ".join(f"{n} {c:,}" for n, c in zip(self.part_names, counts, strict=True))
+            parts = " + ".join(f"{n} {c:,}" for n, c in zip(self.part_names, counts, strict=True) if c)
             facts.append(f"parts {parts}")
         if isinstance(self.features, np.memmap):
             facts.append("memory-mapped")
@@ -142,6 +142,8 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     """
     if isinstance(X, FeatureSet):
         return X.features
+    if isinstance(X, str | os.PathLike):
+        raise InputError(f"features are expected, not a path: load the file first, kf.load({os.fspath(X)!r})")
     if hasattr(X, "detach"):  # a torch tensor, without importing torch
         X = X.detach().cpu()
         X = (X.float() if not X.dtype.is_floating_point or X.dtype.itemsize == 2 else X).numpy()

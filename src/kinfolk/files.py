@@ -47,7 +47,9 @@ def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Pat
 def refuse_existing(path: Path, force: bool) -> None:
     """Raise when `path` exists and may not be replaced."""
     if path.exists() and not force:
-        raise InputError(f"{path} exists already: choose another name, or replace it with force=True (--force)")
+        raise InputError(
+            f"{path} exists already: choose another name, or replace it with --force (in Python: force=True)"
+        )
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,9 @@ def test_convert_goes_there_and_back(kinfolk, features, tmp_path):
         (["knn", "x.npz", "--method", "magic", "-o", "g.npz"], "method must be one of"),
         (["convert", "x.npz", "x.npz"], "exists already"),
         (["convert", "x.npz", "x.docx"], "docx"),
+        (["knn", "x.npz", "--k", "5", "-o", "g.csv"], "a graph is written as .npz"),
+        (["theory", "--plot", "t.xyz"], ".png, .svg or .pdf"),
+        (["similarity", "x.npz", "--threshold", "high"], "a number, auto or theory"),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
@@ -135,7 +139,7 @@ def test_theory_prints_a_table_and_draws_a_plot(kinfolk, tmp_path):
     code, out, _ = kinfolk("theory", "--p", 0.8, "--q", 0.2, "--alpha", 0.8, "--plot", tmp_path / "tests.png")
     assert code == 0
     assert (tmp_path / "tests.png").stat().st_size > 5000
-    assert f"{kf.theory.min_tests(0.8, 0.2, 0.8)} tests by Theorem 1" in out
+    assert f"{kf.theory.min_tests(0.8, 0.2, 0.8)} tests by Theorem 1" in " ".join(out.split())
     code, out, _ = kinfolk("theory", "--json")
     rows = json.loads(out)["rows"]
     assert rows[-1]["exact"] < rows[-1]["bound"]
@@ -148,9 +152,26 @@ def test_theory_prints_a_table_and_draws_a_plot(kinfolk, tmp_path):
     assert "q < p" in err
 
 
+def test_ctrl_c_says_what_to_do(kinfolk, features, tmp_path, monkeypatch):
+    from kinfolk.neighbors.exact import ExactSearch
+
+    monkeypatch.setattr(ExactSearch, "candidates", lambda *_: signal.raise_signal(signal.SIGINT))
+    code, out, err = kinfolk("knn", features, "--k", 5, "-o", tmp_path / "g.npz")
+    assert (code, out) == (130, "")
+    assert "run again" in err
+    assert not (tmp_path / "g.npz").exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(kinfolk, features):
+    code, _, err = kinfolk("theory", "--plot", "/proc/tests.png")
+    assert code == 1
+    assert "/proc" in err
+    assert len(err.strip().splitlines()) == 1
+
+
 def test_doctor_names_what_is_missing_and_what_to_do(kinfolk, monkeypatch):
     code, out, _ = kinfolk("doctor", "--json")
-    checks = {c["name"]: c for c in json.loads(out)}
+    checks = {c["name"]: c for c in json.loads(out)["checks"]}
     assert code == 0
     assert checks["kinfolk"]["value"] == kf.__version__
     assert {"threads", "memory", "numpy", "[parquet]"} <= checks.keys()

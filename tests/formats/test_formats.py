@@ -261,3 +261,9 @@ def test_real_features_go_through_every_full_format(
 
 def _content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_label_words_that_a_format_cannot_hold_are_reported() -> None:
+    fs = FeatureSet(np.eye(2), labels=[0, 1], label_names=("cat", "dog"))
+    assert dropped(fs, "x.bin") == ("label_names",)
+    assert dropped(fs, "x.csv") == ()

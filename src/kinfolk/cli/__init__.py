@@ -1,7 +1,11 @@
-"""The command line: one file a command, thin. Exit codes: 0 done, 1 failed, 2 the input or the call is wrong."""
+"""The command line: one file a command, thin.
+
+Exit codes: 0 done, 1 failed, 2 the input or the call is wrong, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import typer
@@ -44,15 +48,29 @@ def _register() -> None:
 _register()
 
 
+class _Interrupted(Exception):  # noqa: N818
+    """Ctrl-C, as an exception that typer does not swallow."""
+
+
+def _interrupt(*_: object) -> None:
+    raise _Interrupted
+
+
 def main() -> None:
     """Run the command line; what a person can mend is said in one sentence, without a traceback."""
+    previous = signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
+    except _Interrupted:
+        print("kinfolk: interrupted; a neighbour search continues when the same command is run again", file=sys.stderr)
+        sys.exit(130)
     except KinfolkError as error:
         print(f"kinfolk: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("kinfolk: interrupted", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)
+    except OSError as error:
+        print(f"kinfolk: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -12,8 +12,10 @@ from kinfolk.cli import options
 
 def knn(
     source: options.Input,
-    out: Annotated[Path, typer.Option("--out", "-o", help="graph.npz, or any other name for a memory-mapped folder.")],
-    k: Annotated[int, typer.Option("--k", "-k", help="Neighbours of each row.")] = 80,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="graph.npz, or a name without a suffix for a memory-mapped folder.")
+    ],
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; 80, or all if fewer.")] = None,
     method: Annotated[str, typer.Option(help="auto, exact, ivf or hnsw.")] = "auto",
     recall: Annotated[float, typer.Option(help="Share of the true neighbours an approximate search must find.")] = 0.99,
     part: options.Part = None,
@@ -31,6 +33,7 @@ def knn(
     from kinfolk.neighbors import knn_graph
 
     features = options.read(source, part, labels, dim)
+    k = min(80, len(features) - 1) if k is None else k
     with options.timed() as took:
         graph = knn_graph(features, k, method, recall=recall, out=out, force=force, seed=seed)  # type: ignore[arg-type]
     facts: dict[str, Any] = dict(set=repr(features), k=k, method=graph.method, recall=round(graph.recall or 0.0, 4))

@@ -161,7 +161,10 @@ def dropped(fs: FeatureSet, path: str | os.PathLike[str]) -> tuple[str, ...]:
     ('cameras',)
     """
     keeps = _by_suffix(Path(path)).keeps
-    return tuple(name for name in columns(fs) if name not in keeps)
+    lost = [name for name in columns(fs) if name not in keeps]
+    if fs.label_names and keeps is not EVERYTHING:
+        lost.append("label_names")
+    return tuple(lost)
 
 
 def _by_suffix(path: Path) -> Format:

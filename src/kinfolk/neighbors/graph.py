@@ -144,7 +144,7 @@ class NeighborGraph:
         return data.Data(x=x, edge_index=torch.from_numpy(edges), edge_attr=weights, num_nodes=len(self))
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Write to one `.npz` file, or to a folder that opens memory-mapped (any other name)."""
+        """Write to one `.npz` file, or to a folder that opens memory-mapped (a name without a suffix)."""
         from kinfolk.neighbors.store import save_graph
 
         save_graph(self, path, force=force)

@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 
 from kinfolk.errors import InputError
 from kinfolk.features import Matrix, as_matrix, unit_rows
-from kinfolk.files import refuse_existing
 from kinfolk.neighbors.exact import ExactSearch
 from kinfolk.neighbors.graph import NeighborGraph
 from kinfolk.neighbors.hnsw import HnswSearch
 from kinfolk.neighbors.ivf import IvfSearch
 from kinfolk.neighbors.ranking import rank_candidates
-from kinfolk.neighbors.store import PartialGraph
+from kinfolk.neighbors.store import PartialGraph, check_target
 from kinfolk.progress import progress
 
 Method = Literal["auto", "exact", "ivf", "hnsw"]
 METHODS = ("auto", "exact", "ivf", "hnsw")
 
 EXACT_BUDGET = 1e13  # multiplications and additions that count as affordable: one or two minutes on two cores
-CHUNK_ROWS = 16384
+CHUNK_ROWS = 8192
 
 
 class Search(Protocol):
@@ -62,11 +61,11 @@ def knn_graph(
     Parameters: `method` "exact" (faiss, brute force), "ivf" (inverted lists, tuned until the recall measured on 1,000
     rows reaches `recall`), "hnsw" (faiss, tuned likewise) or "auto": exact while 2 q n d operations stay below 1e13
     (100,000 rows of 256 dimensions), else ivf. Where ivf would cost as much as exact search, exact search is done.
-    `out` writes to disk while it works: an `.npz`, or any other name for a folder that opens memory-mapped; run the
-    same call again after an interruption and it continues. Rows need not be normalised.
+    `out` writes to disk while it works: an `.npz`, or a name without a suffix for a folder that opens memory-mapped;
+    run the same call again after an interruption and it continues. Rows need not be normalised.
 
     Shapes: X (n, d), queries (q, d)  ->  indices and similarities (n, k) or (q, k).
-    Memory: one float32 copy of X (a second one for ivf and hnsw), blocks of 16,384 rows, and the result unless `out`
+    Memory: one float32 copy of X (a second one for ivf and hnsw), blocks of 8,192 rows, and the result unless `out`
     is a folder.
 
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [1, 0]])
@@ -79,7 +78,7 @@ def knn_graph(
     asked = None if queries is None else as_matrix(queries)
     _check_arguments(targets, asked, k, method, recall)
     if out is not None:
-        refuse_existing(Path(out), force)
+        check_target(Path(out), force)
     unit = unit_rows(targets)
     unit_queries = None if asked is None else unit_rows(asked)
     search = _choose(unit, unit_queries, k, method, recall, seed)
@@ -91,8 +90,8 @@ def knn_graph(
         return graph
     name = _fingerprint(targets, asked, k, method, recall, seed)
     partial = PartialGraph.open(out, order, k, name, force)
-    left = partial.order[partial.done :]
-    for _, indices, similarities in _neighbors(search, unit, unit_queries, left, k, show_progress):
+    done, order = partial.done, partial.order
+    for _, indices, similarities in _neighbors(search, unit, unit_queries, order, k, show_progress, done):
         partial.write(indices, similarities)
     graph = NeighborGraph(
         partial.indices, partial.similarities, len(targets), search.method, search.recall, square=asked is None
@@ -112,11 +111,13 @@ def _neighbors(
     order: NDArray[np.int64],
     k: int,
     show_progress: bool,
+    done: int = 0,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]]:
-    """Find the neighbours of the rows in `order`, block after block: (rows, indices, similarities)."""
+    """Find the neighbours of the rows in `order` from `done` on, block after block: (rows, indices, similarities)."""
     asked = unit if queries is None else queries
     with progress(f"neighbours ({search.method})", len(order), show_progress) as advance:
-        for start in range(0, len(order), CHUNK_ROWS):
+        advance(done)
+        for start in range(done, len(order), CHUNK_ROWS):
             rows = order[start : start + CHUNK_ROWS]
             block = asked[rows]
             own_rows = rows if queries is None else np.full(len(rows), -1)

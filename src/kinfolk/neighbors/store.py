@@ -23,8 +23,18 @@ from kinfolk.neighbors.graph import NeighborGraph
 VERSION = 1
 
 
+def check_target(path: Path, force: bool) -> None:
+    """Refuse a place where a graph cannot or may not be written, before any work is done."""
+    if path.suffix not in ("", ".npz"):
+        raise InputError(f"{path}: a graph is written as .npz, or as a folder under a name without a suffix")
+    if path.suffix == "" and path.is_file():
+        raise InputError(f"{path} is a file: choose another name for the folder of the graph")
+    refuse_existing(path, force)
+
+
 def save_graph(graph: NeighborGraph, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a graph to `path`: an `.npz` file, or a folder under any other name."""
+    """Write a graph to `path`: an `.npz` file, or a folder under a name without a suffix."""
+    check_target(Path(path), force)
     with replacing(path, force) as temporary:
         if Path(path).suffix == ".npz":
             np.savez(temporary, indices=graph.indices, similarities=graph.similarities, **_facts(graph))

@@ -49,7 +49,7 @@ class Explanation:
         cosine = "not neighbours" if self.cosine is None else f"cosine {self.cosine:.3f}"
         lines = [
             f"rows {self.first} and {self.second}: Sim-M {self.sim_m:.3f}, {cosine}; "
-            f"{len(self.vouchers)} of {self.candidates} candidates vouch"
+            f"{len(self.vouchers)} of the {self.candidates} candidates of a row vouch"
         ]
         lines += [
             f"  {v.candidate}: {v.to_first:.3f} to {self.first}, {v.to_second:.3f} to {self.second}, adds {v.adds:.4f}"
@@ -67,13 +67,13 @@ def explain(g: NeighborGraph, i: int, j: int) -> Explanation:
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [1, 0.2], [0, 1.0]], k=2)
     >>> print(kf.explain(g, 0, 1))
-    rows 0 and 1: Sim-M 0.989, cosine 0.995; 3 of 3 candidates vouch
+    rows 0 and 1: Sim-M 0.989, cosine 0.995; 3 of the 3 candidates of a row vouch
       0: 1.000 to 0, 0.995 to 1, adds 0.3317
       1: 0.995 to 0, 1.000 to 1, adds 0.3317
       2: 0.981 to 0, 0.995 to 1, adds 0.3253
     """
     for row in (i, j):
-        if not 0 <= row < len(g):
+        if not (isinstance(row, int | np.integer) and 0 <= row < len(g)):
             raise InputError(f"row {row} is not in the graph: rows go from 0 to {len(g) - 1}")
     first, second = _known(g, i), _known(g, j)
     tried = g.k + 1

@@ -20,7 +20,7 @@ BASE_SHARE, FEW_TESTS, STRANGERS, LEAST_GROWTH = 0.26, 0.5, 2.25, -0.02
 SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pruned:
     """A graph without the edges that Sim-M does not believe.
 
@@ -34,6 +34,12 @@ class Pruned:
     threshold: float
     noise_before: float | None = None
     noise_after: float | None = None
+
+    def __repr__(self) -> str:
+        noise = ""
+        if self.noise_before is not None and self.noise_after is not None:
+            noise = f", noise {self.noise_before:.1%} -> {self.noise_after:.1%}"
+        return f"Pruned(kept {self.keep.sum():,} of {self.keep.size:,} edges, threshold {self.threshold:.3f}{noise})"
 
 
 def prune(
@@ -55,8 +61,6 @@ def prune(
     scores = sim_m(g)
     warn_of_strangers(g)
     cut = _cut(g, threshold, y)
-    if not np.isfinite(cut):
-        raise InputError(f"threshold must be a number or 'auto', not {threshold!r}")
     keep = scores >= cut
     rows = np.repeat(np.arange(len(g)), keep.sum(axis=1))
     graph = sparse.csr_array((scores[keep], (rows, np.asarray(g.indices)[keep])), shape=(len(g), len(g)))
@@ -72,6 +76,8 @@ def _cut(g: NeighborGraph, threshold: float | str, y: ArrayLike | None) -> float
     if threshold == "auto":
         return auto_threshold(g)
     if threshold != "theory":
+        if isinstance(threshold, str) or not np.isfinite(threshold):
+            raise InputError(f"threshold must be a number, 'auto' or 'theory', not {threshold!r}")
         return float(threshold)
     if y is None:
         raise InputError("a threshold from theory needs labels: they say how often a test passes within a class")

@@ -77,18 +77,24 @@ def sim_m(
             "candidates must be 'neighbors' or 'neighbors+self' and normalize 'k' or 'common', "
             f"not {candidates!r} and {normalize!r}"
         )
-    if pairs is None:
-        result = np.empty(len(neighbors), dtype=np.float32)
-        _vouch(starts, neighbors, weights, starts, neighbors, with_self, by_common, thread_count(), result)
-        if isinstance(g, NeighborGraph):
-            return result.reshape(g.indices.shape)
-        return sparse.csr_array((result, neighbors, starts), shape=g.shape)
-    order, pair_starts, partners = _by_row(pairs, len(starts) - 1)
-    result = np.empty(len(partners), dtype=np.float32)
-    _vouch(starts, neighbors, weights, pair_starts, partners, with_self, by_common, thread_count(), result)
-    in_order = np.empty_like(result)
-    in_order[order] = result
-    return in_order
+    order, pair_starts, partners = (None, starts, neighbors) if pairs is None else _by_row(pairs, len(starts) - 1)
+    result = _vouch(starts, neighbors, weights, pair_starts, partners, with_self, thread_count())
+    if by_common:
+        everyone = np.ones_like(weights)
+        result /= np.maximum(_vouch(starts, neighbors, everyone, pair_starts, partners, with_self, thread_count()), 1)
+    elif isinstance(g, NeighborGraph):
+        result /= g.k + with_self
+    else:
+        degrees = np.diff(starts)
+        asking = np.repeat(degrees, np.diff(pair_starts))
+        result /= np.maximum(np.maximum(asking, degrees[partners]) + with_self, 1)
+    if order is not None:
+        in_order = np.empty_like(result)
+        in_order[order] = result
+        return in_order
+    if isinstance(g, NeighborGraph):
+        return result.reshape(g.indices.shape)
+    return sparse.csr_array((result, neighbors, starts), shape=g.shape)
 
 
 def _candidate_lists(
@@ -100,6 +106,8 @@ def _candidate_lists(
             raise InputError("Sim-M needs the neighbours of the neighbours: build the graph over all rows, not queries")
         starts = np.arange(len(g) + 1, dtype=np.int64) * g.k
         return starts, np.ravel(g.indices), np.ravel(g.similarities)
+    if not sparse.issparse(g):
+        raise InputError(f"a neighbour graph is expected, not {type(g).__name__}: build one with kf.knn_graph(X, k)")
     if g.shape is None or g.shape[0] != g.shape[1]:
         raise InputError(f"a sparse graph must have as many rows as columns, not {g.shape}")
     return g.indptr.astype(np.int64), g.indices, g.data.astype(np.float32, copy=False)
@@ -126,6 +134,14 @@ def _test(similarities: NDArray[np.float32], tests: str, threshold: float | None
     return (similarities >= threshold).astype(np.float32)
 
 
+@nb.njit(fastmath=True, nogil=True, cache=True)
+def _sum_known(spread: NDArray[np.float32], ids: NDArray[np.integer], weights: NDArray[np.float32]) -> np.float32:
+    total = np.float32(0.0)
+    for b in range(len(ids)):
+        total += spread[ids[b]] * weights[b]
+    return total
+
+
 @nb.njit(parallel=True, cache=True)
 def _vouch(
     starts: NDArray[np.int64],
@@ -134,34 +150,24 @@ def _vouch(
     pair_starts: NDArray[np.int64],
     partners: NDArray[np.integer],
     with_self: bool,
-    by_common: bool,
     workers: int,
-    result: NDArray[np.float32],
-) -> None:
+) -> NDArray[np.float32]:
+    """Return for each pair the sum over common candidates of the product of their two weights."""
     n = len(starts) - 1
+    result = np.empty(len(partners), dtype=np.float32)
     for worker in nb.prange(workers):
-        # the tests of row i, spread out over all rows: -1 marks who is not a candidate
-        spread = np.full(n, -1.0, dtype=np.float32)
+        # the weights of row i, spread out over all rows; who is not a candidate weighs nothing
+        spread = np.zeros(n, dtype=np.float32)
         for i in range(n * worker // workers, n * (worker + 1) // workers):
-            for a in range(starts[i], starts[i + 1]):
-                spread[neighbors[a]] = weights[a]
+            own = slice(starts[i], starts[i + 1])
+            spread[neighbors[own]] = weights[own]
             if with_self:
                 spread[i] = 1.0
             for pair in range(pair_starts[i], pair_starts[i + 1]):
                 j = partners[pair]
-                total, common = np.float32(0.0), 0
-                for b in range(starts[j], starts[j + 1]):
-                    seen = spread[neighbors[b]]
-                    if seen >= 0:
-                        total += seen * weights[b]
-                        common += 1
-                if with_self and spread[j] >= 0:  # j knows itself; i knows j
-                    total += spread[j]
-                    common += 1
-                tried = common
-                if not by_common:
-                    tried = max(starts[i + 1] - starts[i], starts[j + 1] - starts[j]) + with_self
-                result[pair] = total / tried if tried else 0.0
-            for a in range(starts[i], starts[i + 1]):
-                spread[neighbors[a]] = -1.0
-            spread[i] = -1.0
+                theirs = slice(starts[j], starts[j + 1])
+                total = _sum_known(spread, neighbors[theirs], weights[theirs])
+                result[pair] = total + spread[j] if with_self else total  # j knows itself; i may know j
+            spread[neighbors[own]] = 0.0
+            spread[i] = 0.0
+    return result

@@ -195,11 +195,11 @@ def simulate(
     _check(p, q, alpha)
     cut = best_cut(p, q, alpha, m) if cut is None else cut
     rng = np.random.default_rng(seed)
-    own_class = np.arange(m) < round(alpha * m)
-    chance_i = np.where(own_class, p, q)
-    chance_pairs = np.where(own_class[:, None] == own_class, p, q)
     totals = np.zeros(4)
     for _ in range(nodes):
+        own_class = np.arange(m) < np.floor(alpha * m + rng.random())  # alpha m in the mean, whole candidates each time
+        chance_i = np.where(own_class, p, q)
+        chance_pairs = np.where(own_class[:, None] == own_class, p, q)
         direct, through_i = rng.random((2, m)) < chance_i
         scores = through_i.astype(np.float64) @ (rng.random((m, m)) < chance_pairs) / m
         for offset, kept in ((0, direct), (2, scores >= cut - 1e-9)):
@@ -234,8 +234,10 @@ def _delta(p: float, q: float, alpha: float, gamma: float) -> float:
 
 
 def _check(p: float, q: float, alpha: float, gamma: float = 2.0) -> None:
-    if not 0 <= q < p <= 1:
-        raise InputError(f"0 <= q < p <= 1 is needed: a test must pass more often within a class, not p={p}, q={q}")
+    if not (0 <= p <= 1 and 0 <= q <= 1):
+        raise InputError(f"p and q are probabilities from 0 to 1, not {p} and {q}")
+    if not q < p:
+        raise InputError(f"q < p is needed: a test must pass more often within a class than between, not p={p}, q={q}")
     if not 0.5 < alpha <= 1:
         raise InputError(f"alpha must lie above 1/2: most common candidates must be of the node's class, not {alpha}")
     if not gamma > 1:
