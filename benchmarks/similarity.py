@@ -74,8 +74,8 @@ def sim_m_section(folder: str) -> Section:
         "Many tests at scale",
         f"Sim-M of every edge, k = {K}, on a neighbour graph of celeb_like (generated). scipy computes the whole "
         "product in blocks of rows and keeps the graph's pairs (the fastest of 3 each). Memory is what was held beyond "
-        "the graph. The number of look-ups is the same for every row; the time of a row grows where the scratch array of "
-        "4 n bytes outgrows the caches.",
+        "the graph. The number of look-ups is the same for every row; the time of a row grows where the scratch array "
+        "of 4 n bytes outgrows the caches.",
         ["what", "time", "peak memory"],
         rows,
         f"Asked: 10 times faster than scipy, values equal to 1e-5, under 6 GiB at 584K rows, the AUC within 2 minutes. "
