@@ -81,7 +81,7 @@ def knn_graph(
         check_target(Path(out), force)
     unit = unit_rows(targets)
     unit_queries = None if asked is None else unit_rows(asked)
-    search = _choose(unit, unit_queries, k, method, recall, seed)
+    search = _choose(unit, unit_queries, k, method, recall, seed, show_progress)
     order = search.order(unit_queries)
     if out is None:
         graph = _empty(len(order), k, len(targets), search, square=asked is None)
@@ -127,13 +127,20 @@ def _neighbors(
 
 
 def _choose(
-    unit: NDArray[np.float32], queries: NDArray[np.float32] | None, k: int, method: str, recall: float, seed: int
+    unit: NDArray[np.float32],
+    queries: NDArray[np.float32] | None,
+    k: int,
+    method: str,
+    recall: float,
+    seed: int,
+    show_progress: bool,
 ) -> Search:
     q = len(unit) if queries is None else len(queries)
     if method == "exact" or (method == "auto" and 2.0 * q * unit.size <= EXACT_BUDGET):
         return ExactSearch(unit)
     backend = HnswSearch if method == "hnsw" else IvfSearch
-    tuned = backend.tuned(unit, queries, k + (queries is None), recall, seed)
+    with progress(f"preparing {backend.method}", 1, show_progress):
+        tuned = backend.tuned(unit, queries, k + (queries is None), recall, seed)
     if tuned is not None:
         return tuned
     if method == "hnsw":
