@@ -12,7 +12,7 @@ from kinfolk.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
 
-USUAL_KS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
+USUAL_KS = (5, 10, 20, 40, 80, 160, 320)
 ANY = -2.0  # a threshold that every test passes
 TOO_MUCH_GROWTH = 0.085  # between the drops where alpha was above and below 1/2 on the training parts
 
