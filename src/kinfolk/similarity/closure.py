@@ -13,6 +13,7 @@ from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
 
 USUAL_KS = (5, 10, 20, 40, 80, 160, 320)
+FINER_KS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
 ANY = -2.0  # a threshold that every test passes
 TOO_MUCH_GROWTH = 0.085  # between the drops where alpha was above and below 1/2 on the training parts
 
@@ -52,10 +53,14 @@ def choose_k(g: NeighborGraph) -> int:
     >>> choose_k(kf.knn_graph(rows, k=40))
     10
     """
-    ks = [k for k in USUAL_KS if k <= g.k]
-    if not ks:
+    if g.k < USUAL_KS[0]:
         raise InputError(f"choosing k needs a graph with at least {USUAL_KS[0]} neighbours a row, this one has {g.k}")
-    return int(ks[int(np.argmax(closure(g, ks)))])
+    return _most_closed(g, USUAL_KS)
+
+
+def _most_closed(g: NeighborGraph, ks: Sequence[int]) -> int:
+    possible = [k for k in ks if k <= g.k]
+    return possible[int(np.argmax(closure(g, possible)))]
 
 
 def growth_of_strangers(g: NeighborGraph) -> float:
@@ -74,7 +79,7 @@ def warn_of_strangers(g: NeighborGraph) -> None:
     """Warn where neighbourhoods were clearly more closed at half of k or less: k then looks larger than the classes."""
     if g.k < 2 * USUAL_KS[0]:
         return
-    better = choose_k(g)
+    better = _most_closed(g, FINER_KS)
     before, now = closure(g, [better, g.k])
     if better <= g.k // 2 and before - now > TOO_MUCH_GROWTH:
         warnings.warn(
