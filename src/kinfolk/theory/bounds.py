@@ -167,16 +167,15 @@ def min_tests_real(s_plus: float, s_minus: float, alpha: float, gamma: float = 2
     return int(np.floor(4 * ratio * np.log(1 / _delta(s_plus, s_minus, alpha, gamma)))) + 1
 
 
-def threshold_real(s_plus: float, s_minus: float, alpha: float, m: int, gamma: float = 2.0) -> float:
+def threshold_real(s_plus: float, s_minus: float, alpha: float) -> float:
     r"""Return the threshold halfway between the two bounds of the appendix.
 
     S <= mu_- + 2 sqrt(log(1/delta) / m) between classes and S >= mu_+ - 2 sqrt(log(1/delta) / m) within one hold with
     probability 1 - delta each; the roots cancel, so the middle is (mu_- + mu_+) / 2 for every m and delta.
 
-    >>> round(threshold_real(s_plus=0.8, s_minus=0.2, alpha=0.8, m=2181), 3)
+    >>> round(threshold_real(s_plus=0.8, s_minus=0.2, alpha=0.8), 3)
     0.34
     """
-    _check(s_plus, s_minus, alpha, gamma)
     return float(np.mean(mean_scores(s_plus, s_minus, alpha)))
 
 

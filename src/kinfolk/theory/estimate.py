@@ -75,13 +75,7 @@ def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> 
     noise = edge_noise_rate(g, labels)
     if not 0 < noise < 1:
         raise InputError(f"{noise:.0%} of the edges are noisy: without both kinds of edges nothing can be estimated")
-    curve = roc(g, g.similarities, labels)
-    best = (
-        int(np.argmax(curve.tpr - curve.fpr))
-        if threshold is None
-        else int(np.argmin(curve.thresholds >= threshold)) - 1
-    )
-    cosine = float(curve.thresholds[best]) if threshold is None else threshold
+    cosine = _best_cosine(g, labels) if threshold is None else threshold
     same = (labels[g.indices] == labels[:, None]) & (labels[:, None] >= 0)
     passed = np.asarray(g.similarities) >= cosine
     p, q = float(passed[same].mean()), float(passed[~same].mean())
@@ -118,6 +112,11 @@ def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> 
         predicted=predicted,
         measured=measured,
     )
+
+
+def _best_cosine(g: NeighborGraph, labels: NDArray) -> float:
+    curve = roc(g, g.similarities, labels)
+    return float(curve.thresholds[int(np.argmax(curve.tpr - curve.fpr))])
 
 
 @nb.njit(cache=True)
