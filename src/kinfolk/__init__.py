@@ -15,6 +15,7 @@ from kinfolk.features import FeatureSet
 
 if TYPE_CHECKING:
     from kinfolk import datasets, metrics, theory
+    from kinfolk.enhance import GraphEnhancer
     from kinfolk.formats import load
     from kinfolk.neighbors import NeighborGraph, knn_graph
     from kinfolk.similarity import choose_k, explain, prune, sim_m, sim_s
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "datasets": "kinfolk.datasets",
     "metrics": "kinfolk.metrics",
+    "GraphEnhancer": "kinfolk.enhance",
     "load": "kinfolk.formats",
     "knn_graph": "kinfolk.neighbors",
     "NeighborGraph": "kinfolk.neighbors",
@@ -36,7 +38,16 @@ _LAZY = {
     "theory": "kinfolk.theory",
 }
 
-__all__ = ["FeatureSet", "InputError", "KinfolkError", "MissingExtraError", "NeighborGraph", "choose_k", "datasets"]
+__all__ = [
+    "FeatureSet",
+    "GraphEnhancer",
+    "InputError",
+    "KinfolkError",
+    "MissingExtraError",
+    "NeighborGraph",
+    "choose_k",
+    "datasets",
+]
 __all__ += ["explain", "knn_graph", "load", "metrics", "prune", "sim_m", "sim_s", "theory"]
 
 

@@ -9,9 +9,9 @@ from typing import Protocol
 
 
 class Advance(Protocol):
-    """Call it with the number of steps done."""
+    """Call it with the number of steps done, and a new text where it changes."""
 
-    def __call__(self, steps: int = 1) -> None: ...  # noqa: D102
+    def __call__(self, steps: int = 1, text: str | None = None) -> None: ...  # noqa: D102
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def progress(text: str, total: int, show: bool = True) -> Iterator[Advance]:
     ...         advance()
     """
     if not (show and sys.stderr.isatty()):
-        yield lambda steps=1: None
+        yield lambda steps=1, text=None: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -45,4 +45,4 @@ def progress(text: str, total: int, show: bool = True) -> Iterator[Advance]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=total)
-        yield lambda steps=1: bar.advance(task, steps)
+        yield lambda steps=1, text=None: bar.update(task, advance=steps, description=text)

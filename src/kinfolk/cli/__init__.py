@@ -38,9 +38,9 @@ def _options(
 
 
 def _register() -> None:
-    from kinfolk.cli import convert, demo, doctor, generate, knn, reproduce, similarity, theory
+    from kinfolk.cli import convert, demo, doctor, enhance, generate, knn, reproduce, similarity, theory, train
 
-    for module in (demo, generate, knn, similarity, reproduce, theory, convert, doctor):
+    for module in (demo, generate, knn, similarity, train, enhance, reproduce, theory, convert, doctor):
         name = module.__name__.rsplit(".", 1)[-1]
         app.command(name)(getattr(module, name))
 
@@ -62,7 +62,11 @@ def main() -> None:
     try:
         app()
     except _Interrupted:
-        print("kinfolk: interrupted; a neighbour search continues when the same command is run again", file=sys.stderr)
+        print(
+            "kinfolk: interrupted; a neighbour search, or training with --checkpoint-dir, continues when the same "
+            "command is run again",
+            file=sys.stderr,
+        )
         sys.exit(130)
     except KinfolkError as error:
         print(f"kinfolk: {error}", file=sys.stderr)

@@ -1,0 +1,62 @@
+"""kinfolk enhance: better features for a feature file, with or without a trained model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli import options
+
+
+def enhance(
+    source: options.Input,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Feature file of any format; labels and names go along.")],
+    model: Annotated[Path | None, typer.Option("--model", "-m", help="Folder that kinfolk train wrote.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="Take the neighbours from this feature file: new items, an existing gallery.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours; chosen from the data unless told.")] = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Replace each vector by the mean of its kin; without a model no labels are needed.
+
+    [bold]Example:[/bold]  kinfolk enhance photos.npz -o better.npz
+    """
+    from kinfolk.enhance import GraphEnhancer
+    from kinfolk.files import refuse_existing
+    from kinfolk.metrics import mean_average_precision
+
+    refuse_existing(out, force)
+    features = options.read(source, part, labels, dim)
+    known = None if reference is None else options.read(reference, None, None, dim)
+    with options.timed() as took:
+        if model is None:
+            enhancer = GraphEnhancer("auto" if k is None else k, random_state=seed)
+            enhancer.fit(features if known is None else known)
+        else:
+            enhancer = GraphEnhancer.load(model)
+            enhancer.set_params(**({} if k is None else {"k": k}))
+        better = enhancer.transform(features, reference=known)
+    replace(features, features=better).save(out, force)
+    facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"), k=enhancer.k_)
+    if features.labels is not None and _some_class_has_two(features.labels):
+        asking = dict(n_queries=3000)
+        facts["mAP_before"] = round(100 * mean_average_precision(features, features.labels, **asking), 2)
+        facts["mAP_after"] = round(100 * mean_average_precision(better, features.labels, **asking), 2)
+    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    options.say(facts, as_json)
+
+
+def _some_class_has_two(labels: Any) -> bool:
+    import numpy as np
+
+    known = labels[labels >= 0]
+    return len(np.unique(known)) < len(known)

@@ -1,0 +1,78 @@
+"""kinfolk train: learn an enhancer from a labelled feature file."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli import options
+
+K = Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless told.")]
+Attention = Annotated[str, typer.Option(help="none, self, quartet, band, quartet_self, band_self, cosine or kernel.")]
+Base = Annotated[str, typer.Option(help="gcn or transformer.")]
+Layers = Annotated[int, typer.Option(help="1 to 3.")]
+
+
+def train(
+    source: options.Input,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the model.")],
+    k: K = None,
+    attention: Attention = "band",
+    base: Base = "gcn",
+    layers: Layers = 1,
+    recipe: Annotated[str, typer.Option(help="fast, or paper: the paper's network, loss and optimiser.")] = "fast",
+    steps: Annotated[int | None, typer.Option(help="Training steps of the sub-graph models.")] = None,
+    checkpoint_dir: Annotated[
+        Path | None, typer.Option(help="Continue from here after an interruption; the log is written here too.")
+    ] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard as well.")] = False,
+    curves: Annotated[Path | None, typer.Option(help="Learning curves as a figure (.svg, .png or .pdf).")] = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Learn an enhancer from labelled features; everything is chosen on held-back identities.
+
+    [bold]Example:[/bold]  kinfolk train market1501.npz --part train -o model
+    """
+    from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+    from kinfolk.errors import InputError
+    from kinfolk.files import refuse_existing
+    from kinfolk.report.learning_curves import learning_curves
+
+    for target in (out, curves):
+        if target is not None:
+            refuse_existing(target, force)
+    features = options.read(source, part, labels, dim)
+    if features.labels is None:
+        raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")
+    enhancer = GraphEnhancer(
+        "auto" if k is None else k,
+        attention,
+        base,  # type: ignore[arg-type]
+        layers,
+        recipe,  # type: ignore[arg-type]
+        steps=steps,
+        checkpoint_dir=checkpoint_dir,
+        tensorboard=tensorboard,
+        random_state=seed,
+    )
+    with options.timed() as took, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", KeptTrainingFreeWarning)
+        enhancer.fit(features, features.labels)
+    enhancer.save(out, force)
+    if curves is not None and enhancer.log_:
+        learning_curves(enhancer.log_, curves, force)
+    facts: dict[str, Any] = dict(set=repr(features), k=enhancer.k_, trained=enhancer.trained_)
+    facts |= {f"held_back_mAP_{name}": round(100 * score, 2) for name, score in enhancer.scores_.items()}
+    for note in said:
+        if issubclass(note.category, KeptTrainingFreeWarning):
+            facts["note"] = str(note.message)
+    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    options.say(facts, as_json)

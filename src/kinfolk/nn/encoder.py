@@ -1,0 +1,187 @@
+"""From a sub-graph to the probe's better vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from kinfolk.errors import InputError
+from kinfolk.nn.attention import Fusion, Init, Name, Normalize, Projected, check_choice, fill, make_attention
+from kinfolk.nn.layers import GCNLayer, TransformerLayer
+
+Base = Literal["gcn", "transformer"]
+MOST_LAYERS = 3
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """All that an `Encoder` is made from, weights apart.
+
+    in_dim           columns of the features
+    k                neighbours of a probe; sub-graphs have k + 1 rows
+    attention        see `make_attention`
+    base             "gcn" or "transformer"
+    layers           1 to 3
+    out_dim          columns of a last Linear + PReLU; None: there is none, the result has in_dim columns
+    width, heads     of the self attention's queries and keys, all heads together; how many heads
+    fusion           how a band adds up: "theta", "add" or "mul"
+    quartet_weights  False: the quartet's W_Q and W_K are the identity for good
+    normalize        "adjacency" or "qk", see `QuartetAttention`
+    concat, norm     of the GCN layers: [X, A X] W instead of A X W; a LayerNorm
+    init             "random", or "identity": untrained, the encoder is the training-free form (no activation)
+    floor            the least a cosine counts in the quartet; None: as it is
+    scale            how sharp the training-free attention is
+    hidden           width of the Transformer's MLP
+
+    >>> EncoderConfig(in_dim=64, k=10, layers=4)
+    Traceback (most recent call last):
+    kinfolk.errors.InputError: layers must be from 1 to 3, not 4
+    """
+
+    in_dim: int
+    k: int
+    attention: Name = "band"
+    base: Base = "gcn"
+    layers: int = 1
+    out_dim: int | None = None
+    width: int = 256
+    heads: int = 1
+    fusion: Fusion = "theta"
+    quartet_weights: bool = True
+    normalize: Normalize = "adjacency"
+    concat: bool = False
+    norm: bool = False
+    init: Init = "random"
+    floor: float | None = None
+    scale: float = 15.0
+    hidden: int = 2048
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        for what, choices in _CHOICES.items():
+            check_choice(what, getattr(self, what), choices)
+        for what in ("in_dim", "k", "width", "heads", "hidden"):
+            if getattr(self, what) < 1:
+                raise InputError(f"{what} must be 1 or more, not {getattr(self, what)}")
+        if not 1 <= self.layers <= MOST_LAYERS:
+            raise InputError(f"layers must be from 1 to {MOST_LAYERS}, not {self.layers}")
+        if self.out_dim is not None and self.out_dim < 1:
+            raise InputError(f"out_dim must be 1 or more, or None for no last layer, not {self.out_dim}")
+        if self.in_dim % self.heads or self.width % self.heads:
+            raise InputError(f"{self.heads} heads must divide in_dim={self.in_dim} and width={self.width}")
+        if not 0 < self.scale < float("inf"):
+            raise InputError(f"scale must be a number above 0, not {self.scale}")
+        if self.base == "transformer" and (self.concat or self.norm):
+            raise InputError("concat and norm are choices of the GCN layers, a Transformer has neither")
+
+
+_CHOICES = dict(attention=Name, base=Base, fusion=Fusion, normalize=Normalize, init=Init)
+
+
+class Encoder(nn.Module):
+    """The layers, and a last Linear + PReLU; only what the probe's result needs is worked out.
+
+    z = normalize(row 0 of the last layer);   with out_dim:  z = normalize(prelu(z W + b))
+
+    >>> encoder = Encoder(EncoderConfig(in_dim=2, k=2, attention="quartet", init="identity"))
+    >>> x = torch.tensor([[[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0]]])
+    >>> encoder(x).detach().round(decimals=2)
+    tensor([[0.9600, 0.2600]])
+    """
+
+    def __init__(self, config: EncoderConfig) -> None:
+        """Make the layers with new weights; seed them with torch.manual_seed."""
+        super().__init__()
+        self.config = config
+        self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
+        self.last: nn.Linear | None = None
+        self.activation: nn.PReLU | None = None
+        if config.out_dim is not None:
+            free = config.init == "identity"
+            self.last = nn.Linear(config.in_dim, config.out_dim)
+            self.activation = nn.PReLU(init=1.0 if free else 0.25)
+            fill(self.last.weight, config.init)
+            nn.init.zeros_(self.last.bias)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, projected: Projected | None = None) -> Tensor:
+        """Return the probes' L2-normalised vectors.
+
+        Shapes: x (B, L, in_dim), mask (B, L) True where a row is real  ->  (B, out_dim or in_dim). L may differ from
+        k + 1. `projected` is for `encode`.
+        """
+        if x.dim() != 3 or x.shape[-1] != self.config.in_dim or not x.shape[1]:
+            raise InputError(f"sub-graphs of the shape (B, L, {self.config.in_dim}) are expected, not {tuple(x.shape)}")
+        if mask is not None:
+            if mask.shape != x.shape[:2] or mask.dtype != torch.bool:
+                raise InputError(f"the mask must be bool {tuple(x.shape[:2])}, not {mask.dtype} {tuple(mask.shape)}")
+            if mask.all():
+                mask = None
+            else:
+                x = x.masked_fill(~mask[:, :, None], 0.0)  # 0 times an unset NaN would be NaN
+        final = len(self.layers) - 1
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, rows=1 if number == final else None, projected=projected if number == 0 else None)
+        z = normalize(x[:, 0], dim=-1)
+        if self.last is None or self.activation is None:
+            return z
+        return normalize(self.activation(self.last(z)), dim=-1)
+
+    def precompute(self, features: Tensor) -> dict[str, Tensor]:
+        """Return what the first layer makes of each node alone, (N, in_dim) -> (N, ...) each, for `encode`.
+
+        A node is in about k + 1 sub-graphs, its projections are the same in all. Empty with a single layer, which
+        never makes them: there the probe's row needs the features only.
+
+        >>> encoder = Encoder(EncoderConfig(in_dim=2, k=2, attention="self", layers=2, width=4))
+        >>> {name: tuple(known.shape) for name, known in encoder.precompute(torch.ones(9, 2)).items()}
+        {'value': (9, 2), 'query': (9, 4), 'key': (9, 4)}
+        """
+        first = self.layers[0]
+        assert isinstance(first, GCNLayer | TransformerLayer)
+        return first.project(features) if len(self.layers) > 1 else {}
+
+    def encode(
+        self, features: Tensor, nodes: Tensor, mask: Tensor | None = None, cache: Projected | None = None
+    ) -> Tensor:
+        """Return the vectors of the probes nodes[:, 0], the same as forward(features[nodes], mask).
+
+        Shapes: features (N, in_dim), nodes (B, L) int64, the probe first; `cache` from `precompute(features)`.
+
+        >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, attention="quartet"))
+        >>> features, nodes = torch.eye(2), torch.tensor([[0, 1], [1, 0]])
+        >>> bool((encoder.encode(features, nodes) == encoder(features[nodes])).all())
+        True
+        """
+        projected = {name: rows[nodes] for name, rows in (cache or {}).items()}
+        return self(features[nodes], mask, projected or None)
+
+
+def _layer(config: EncoderConfig) -> GCNLayer | TransformerLayer:
+    attention = make_attention(
+        config.attention,
+        config.in_dim,
+        config.k + 1,
+        width=config.width,
+        heads=config.heads,
+        fusion=config.fusion,
+        quartet_weights=config.quartet_weights,
+        normalize=config.normalize,
+        init=config.init,
+        floor=config.floor,
+        scale=config.scale,
+    )
+    if config.base == "transformer":
+        return TransformerLayer(config.in_dim, attention, config.hidden, config.init)
+    return GCNLayer(
+        config.in_dim,
+        config.in_dim,
+        attention,
+        config.concat,
+        "none" if config.init == "identity" else "prelu",
+        config.norm,
+        config.init,
+    )

@@ -1,0 +1,87 @@
+"""Losses over the vectors of a batch: near for the same label, far for different ones."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize, relu
+
+from kinfolk.errors import InputError
+from kinfolk.nn.attention import check_choice
+
+Negatives = Literal["hardest", "all", "batch"]
+
+
+def hinge_loss(
+    z: Tensor,
+    labels: Tensor,
+    *,
+    positive_margin: float = 0.95,
+    positive_weight: float = 10.0,
+    negative_margin: float = 1.0,
+    negatives: Negatives = "hardest",
+) -> Tensor:
+    """Return the hinge loss over the cosines of all pairs of the batch.
+
+    positive_weight * mean over pairs of one label of   max(0, positive_margin - cos)
+                    + mean over the chosen other pairs of   max(0, negative_margin + cos)
+
+    negatives: the single "hardest" pair of the batch (that of the largest cosine), "all", or the B hardest ("batch").
+    A batch without pairs of one kind has 0 for that kind.
+
+    Shapes: z (B, M) of any length, labels (B,)  ->  a single number.
+
+    >>> z = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> round(hinge_loss(z, torch.tensor([0, 0, 1])).item(), 4)  # 10 (0.95 - 0.6) + (1 + 0.8)
+    5.3
+    """
+    check_choice("negatives", negatives, Negatives)
+    _check(z, labels)
+    first, second = torch.triu_indices(len(z), len(z), offset=1, device=z.device)
+    unit = normalize(z, dim=-1)
+    cosine = (unit @ unit.T)[first, second]
+    same = labels[first] == labels[second]
+    others = cosine[~same]
+    if negatives != "all":
+        wanted = 1 if negatives == "hardest" else len(z)
+        others = others.topk(min(wanted, len(others))).values
+    return positive_weight * _mean(relu(positive_margin - cosine[same])) + _mean(relu(negative_margin + others))
+
+
+def supervised_contrastive(z: Tensor, labels: Tensor, temperature: float = 0.1) -> Tensor:
+    """Return the supervised contrastive loss: each vector should find those of its label among all others.
+
+    mean over anchors i of   -1/|P_i| sum over p in P_i of  log( exp(cos_ip / t) / sum over a != i of exp(cos_ia / t) )
+
+    P_i are the others of the anchor's label. Anchors without any are left out; when none has any the loss is 0.
+
+    Shapes: z (B, M) of any length, labels (B,)  ->  a single number.
+
+    >>> z = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> round(supervised_contrastive(z, torch.tensor([0, 0, 1]), temperature=1.0).item(), 4)  # log(1 + 1/e)
+    0.3133
+    """
+    _check(z, labels)
+    if not temperature > 0:
+        raise InputError(f"the temperature must be above 0, not {temperature}")
+    itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
+    positive = (labels[:, None] == labels) & ~itself
+    anchors = positive.any(dim=1)
+    if not anchors.any():
+        return 0.0 * z.sum()
+    unit = normalize(z, dim=-1)
+    logits = (unit[anchors] @ unit.T / temperature).masked_fill(itself[anchors], -torch.inf)
+    positive = positive[anchors]
+    found = logits.log_softmax(dim=-1).masked_fill(~positive, 0.0)
+    return -(found.sum(dim=1) / positive.sum(dim=1)).mean()
+
+
+def _check(z: Tensor, labels: Tensor) -> None:
+    if z.dim() != 2 or labels.shape != z.shape[:1]:
+        raise InputError(f"vectors (B, M) and labels (B,) are expected, not {tuple(z.shape)} and {tuple(labels.shape)}")
+
+
+def _mean(values: Tensor) -> Tensor:
+    return values.sum() / max(len(values), 1)

@@ -1,0 +1,176 @@
+r"""Propagation: every row becomes the mean of its kin, several times over.
+
+The band of attention on the whole graph. Row i looks at itself and its 2 k nearest neighbours:
+
+    A_ij = softmax_j(theta_q log p_ij + theta_s (cos(x_i, x_j) - 1) + log r_ij),     A's own score for i itself: 0
+
+    Z = A^h X,   rows of Z divided by their lengths
+
+p_ij: the kinship of the edge (quartet: many tests); cos: one test (self); r_ij = 1 where i is among the k nearest of j
+as j is among those of i, `one_way` where it is not. Each row of A is computed once and serves every probe that passes
+by: h hops cost h sparse products, where sub-graphs of every probe would compute all rows again for each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import normalize
+
+from kinfolk.errors import InputError
+from kinfolk.neighbors import NeighborGraph
+from kinfolk.nn.kinship import Kinship, kin_blocks
+from kinfolk.similarity.scales import WINDOW
+from kinfolk.threads import thread_count
+
+NEGLIGIBLE = 1e-6
+TRAINING_FREE_SCALE = 15.0
+ATTENTIONS = ("none", "self", "quartet", "band")
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """The numbers of the equation above. `attention` says which terms there are; none: the plain mean of k neighbours.
+
+    >>> Propagation().hops
+    3
+    """
+
+    attention: str = "band"
+    theta_q: float = 1.25
+    theta_s: float = 0.0
+    one_way: float = 0.3
+    hops: int = 3
+
+    def __post_init__(self) -> None:
+        if self.attention not in ATTENTIONS:
+            raise InputError(f"attention must be one of {', '.join(ATTENTIONS)}, not {self.attention!r}")
+        if self.hops < 1:
+            raise InputError(f"hops must be at least 1, not {self.hops}")
+
+
+def attention_rows(
+    settings: Propagation, net: Kinship, g: NeighborGraph, k: int, queries: NeighborGraph | None = None
+) -> NDArray[np.float32]:
+    """Return A: (rows, 1 + w), the weight of the row itself first, then those of its w nearest; each row sums to one.
+
+    >>> import kinfolk as kf
+    >>> g = kf.knn_graph(kf.datasets.digits(), k=40)
+    >>> A = attention_rows(Propagation(), Kinship.shipped(), g, k=20)
+    >>> A.shape, float(A.sum(axis=1).min().round(3))
+    ((1797, 41), 1.0)
+    """
+    asking = g if queries is None else queries
+    if settings.attention in ("none", "self"):
+        scores = np.zeros((len(asking), min(k, asking.k)), dtype=np.float32)
+        if settings.attention == "self":
+            scores = settings.theta_s * (np.asarray(asking.similarities[:, : min(k, asking.k)]) - 1)
+        return _softmax_with_own(scores)
+    weights = np.empty((len(asking), 1 + min(WINDOW * k, g.k, asking.k)), dtype=np.float32)
+    for rows, log_p, reciprocal in kin_blocks(net, g, k, queries=queries):
+        weights[rows] = weigh(settings, log_p, reciprocal, asking.similarities[rows])
+    return weights
+
+
+def weigh(
+    settings: Propagation,
+    log_p: NDArray[np.float32],
+    reciprocal: NDArray[np.bool_],
+    similarities: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Return A from the kinship of the edges, whether they are reciprocal, and their cosines: (b, w) -> (b, 1 + w).
+
+    >>> weigh(Propagation(), np.log([[0.5]]), np.array([[True]]), np.array([[0.9]])).round(2)
+    array([[0.7, 0.3]], dtype=float32)
+    """
+    scores = settings.theta_q * log_p
+    if settings.attention == "band" and settings.theta_s:
+        scores += settings.theta_s * (similarities[:, : log_p.shape[1]] - 1)
+    scores += np.where(reciprocal, np.float32(0), np.log(np.float32(settings.one_way)))
+    return _softmax_with_own(scores)
+
+
+def training_free_rows(
+    X: NDArray[np.float32],
+    g: NeighborGraph,
+    k: int,
+    queries: NeighborGraph | None = None,
+    known: NDArray[np.float32] | None = None,
+) -> NDArray[np.float32]:
+    """Return A of the training-free quartet form, tests at one k and nothing learned: (rows, 1 + k).
+
+    A_ij = softmax_j(scale A_qart,ij) over i itself and its reciprocal neighbours, A_X clamped at 0 (W = identity)
+
+    >>> import kinfolk as kf
+    >>> X = np.eye(3, dtype=np.float32).repeat(3, axis=0) + 0.1
+    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> training_free_rows(X, kf.knn_graph(X, k=4), k=2)[0].round(2)
+    array([0.33, 0.33, 0.33], dtype=float32)
+    """
+    asking, others = (g, X) if queries is None or known is None else (queries, known)
+    k = min(k, asking.k)
+    weights = np.empty((len(asking), k + 1), dtype=np.float32)
+    targets, probes = torch.from_numpy(others), torch.from_numpy(X)
+    last = torch.from_numpy(np.ascontiguousarray(g.similarities[:, min(k, g.k) - 1]))
+    step = max(1, (1 << 22) // ((k + 1) * X.shape[1]))
+    for start in range(0, len(asking), step):
+        rows = slice(start, start + step)
+        neighbors = torch.from_numpy(asking.indices[rows, :k].astype(np.int64))
+        block = torch.cat([probes[rows, None], targets[neighbors]], dim=1)
+        tests = normalize((block @ block.transpose(1, 2)).clamp_(min=0), dim=2)
+        scores = TRAINING_FREE_SCALE * ((tests[:, :1] @ tests.transpose(1, 2))[:, 0, 1:] - 1)
+        similarities = torch.from_numpy(np.ascontiguousarray(asking.similarities[rows, :k]))
+        scores.masked_fill_(similarities < last[neighbors], -torch.inf)
+        weights[rows] = _softmax_with_own(scores.numpy())
+    return weights
+
+
+def propagate(
+    weights: NDArray[np.float32], indices: NDArray[np.int32], features: NDArray[np.float32], own: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return one hop: weights[:, 0] own + the weighted mean of the neighbours' features, (rows, d).
+
+    >>> X = np.eye(3, dtype=np.float32)
+    >>> propagate(np.array([[0.5, 0.5]], dtype=np.float32), np.array([[2]], dtype=np.int32), X, X[:1])
+    array([[0.5, 0. , 0.5]], dtype=float32)
+    """
+    w = weights.shape[1] - 1
+    workers = min(thread_count(), nb.get_num_threads())
+    return _hop(weights, np.ascontiguousarray(indices[:, :w]), features, own, workers)
+
+
+def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the softmax over the row itself, whose score is 0, and its neighbours: (rows, 1 + w)."""
+    weights = np.empty((len(scores), scores.shape[1] + 1), dtype=np.float32)
+    weights[:, 0] = 1
+    np.exp(scores, out=weights[:, 1:])
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+@nb.njit(parallel=True, fastmath=True, cache=True)
+def _hop(
+    weights: NDArray[np.float32],
+    indices: NDArray[np.int32],
+    features: NDArray[np.float32],
+    own: NDArray[np.float32],
+    workers: int,
+) -> NDArray[np.float32]:
+    rows, w = indices.shape
+    d = features.shape[1]
+    out = np.empty((rows, d), dtype=np.float32)
+    for worker in nb.prange(workers):
+        for i in range(rows * worker // workers, rows * (worker + 1) // workers):
+            for c in range(d):
+                out[i, c] = weights[i, 0] * own[i, c]
+            for a in range(w):
+                weight = weights[i, a + 1]
+                if weight > NEGLIGIBLE:
+                    j = indices[i, a]
+                    for c in range(d):
+                        out[i, c] += weight * features[j, c]
+    return out

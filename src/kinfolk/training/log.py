@@ -1,0 +1,112 @@
+"""What happened in each step of a training run: a CSV file, TensorBoard on request, rows in memory for figures."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from kinfolk.errors import InputError, MissingExtraError
+from kinfolk.files import replacing
+from kinfolk.formats.common import reading
+
+HEADER = "stage,step,loss,lr,score,seconds"
+
+
+class Row(TypedDict):
+    """One step: how many steps are done, the loss and learning rate of the last, the score after it, if taken.
+
+    `seconds` counts from the start of the stage, over all its interruptions.
+    """
+
+    step: int
+    loss: float | None
+    lr: float | None
+    score: float | None
+    seconds: float
+
+
+class TrainingLog:
+    """The rows of all stages of a fit, in `rows` and, with a folder, in its `training-log.csv`.
+
+    With `tensorboard` the same numbers go to <folder>/tensorboard/<stage>.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = TrainingLog(folder)
+    ...     log.begin("encoder", [])
+    ...     log.add("encoder", Row(step=1, loss=0.5, lr=0.1, score=None, seconds=0.25))
+    ...     print((Path(folder) / "training-log.csv").read_text())
+    stage,step,loss,lr,score,seconds
+    encoder,1,0.5,0.1,,0.25
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None, tensorboard: bool = False) -> None:
+        """Write nothing yet; without a folder the rows stay in memory."""
+        if tensorboard and folder is None:
+            raise InputError("TensorBoard needs a folder to write to: give the training log one")
+        self.rows: list[dict[str, Any]] = []
+        self.file = None if folder is None else Path(folder) / "training-log.csv"
+        self._tensorboard: Any = _tensorboard() if tensorboard else None
+        self._writer: Any = None
+        self._purge_from = 0
+
+    def begin(self, stage: str, rows: Sequence[Row]) -> None:
+        """Start a stage, or take it up again after `rows`: whatever else the log held of this stage goes."""
+        self.rows = [row for row in self.rows if row["stage"] != stage] + [{"stage": stage, **row} for row in rows]
+        self._purge_from = rows[-1]["step"] + 1 if rows else 0
+        if self.file is None:
+            return
+        lines = [HEADER, *self._lines_of_other_stages(stage), *(_line(stage, row) for row in rows)]
+        with replacing(self.file, force=True) as temporary:
+            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+    def add(self, stage: str, row: Row) -> None:
+        """Add the next row of a stage that has begun."""
+        self.rows.append({"stage": stage, **row})
+        if self.file is None:
+            return
+        # opened for each row: a run that is killed loses none, and nobody has to close the log
+        with self.file.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(_line(stage, row) + "\n")
+        if self._tensorboard is not None:
+            self._add_to_tensorboard(stage, row, self.file.parent)
+
+    def end(self) -> None:
+        """Close what the running stage had open."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _lines_of_other_stages(self, stage: str) -> list[str]:
+        if self.file is None or not self.file.exists():
+            return []
+        with reading(self.file, "a training log"):
+            header, *lines = self.file.read_text(encoding="utf-8").split("\n")
+        if header != HEADER:
+            raise InputError(f"{self.file} is not a training log of kinfolk: move it away or choose another folder")
+        # what follows the last line break is empty, or half a line of a run that was killed; names have no commas
+        return [line for line in lines[:-1] if not line.startswith(f"{stage},")]
+
+    def _add_to_tensorboard(self, stage: str, row: Row, folder: Path) -> None:
+        if self._writer is None:
+            # TensorBoard forgets what an interrupted run wrote from this step on
+            target = folder / "tensorboard" / stage
+            self._writer = self._tensorboard.SummaryWriter(str(target), purge_step=self._purge_from)
+        for name, value in (("loss", row["loss"]), ("lr", row["lr"]), ("score", row["score"])):
+            if value is not None:
+                self._writer.add_scalar(name, value, row["step"])
+
+
+def _line(stage: str, row: Row) -> str:
+    numbers = (row["step"], row["loss"], row["lr"], row["score"], row["seconds"])
+    return ",".join([stage, *("" if number is None else repr(number) for number in numbers)])
+
+
+def _tensorboard() -> Any:
+    try:
+        return importlib.import_module("torch.utils.tensorboard")
+    except ImportError as error:
+        raise MissingExtraError("tensorboard", "tensorboard") from error

@@ -1,0 +1,313 @@
+"""One loop for every training run: validation, the best state, checkpoints, and an end that can come at any moment."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kinfolk.errors import InputError, KinfolkError
+from kinfolk.progress import progress
+from kinfolk.training.checkpoint import Checkpoints, StageState, optimizer_tensors, parameter_names, restore_optimizer
+from kinfolk.training.log import Row, TrainingLog
+
+
+class TrainingError(KinfolkError):
+    """Training cannot go on: its numbers are no longer numbers."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training run inside a fit, with a name that a file can have.
+
+    >>> Stage("metric lr=3e-4", steps=200)
+    Stage(name='metric lr=3e-4', steps=200)
+    >>> Stage("a/b", steps=1)
+    Traceback (most recent call last):
+    kinfolk.errors.InputError: a stage is named with letters, digits and ' ._=+-' between them, not 'a/b'
+    """
+
+    name: str
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9]([\w .=+-]{0,98}[A-Za-z0-9])?", self.name, re.ASCII):
+            raise InputError(f"a stage is named with letters, digits and ' ._=+-' between them, not {self.name!r}")
+        if self.steps < 0:
+            raise InputError(f"stage {self.name}: a number of steps is 0 or more, not {self.steps}")
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage came to. Without validation the last step is the best one, and has no score."""
+
+    best_step: int
+    best_score: float | None
+    steps_done: int
+    history: list[Row]
+
+
+def step_generator(seed: int, stage: str, step: int) -> np.random.Generator:
+    """Return the random generator of one step: the same in every process, and no other step's.
+
+    >>> step_generator(0, "encoder", 5).integers(1000, size=3)
+    array([377, 890,  63])
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(stage.encode()), step)))
+
+
+def run_stage(
+    stage: Stage,
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch_loss: Callable[[int], Tensor],
+    *,
+    schedule: Callable[[int], float] | None = None,
+    validate: Callable[[], float] | None = None,
+    validate_every: int = 0,
+    patience: int | None = None,
+    checkpoint: Checkpoints | None = None,
+    log: TrainingLog | None = None,
+    show_progress: bool = True,
+    clip: float | None = None,
+) -> StageResult:
+    """Train `module` in place for the steps of a stage, or for those an interrupted run with checkpoints left.
+
+    Step t = 0, 1, ... takes the gradient of batch_loss(t), scales it down to the norm `clip` where it is longer, and
+    lets the optimizer go with schedule(t) times each group's own learning rate (kept in group["initial_lr"]). The loss
+    must depend on the module and on t only, its random numbers on step_generator: then a run that was killed and taken
+    up again gives the same bits as one that was not.
+
+    `validate` gives a score, higher is better. It is called in evaluation mode, without gradients: before the first
+    step, after every `validate_every` steps (0: never in between) and after the last. The module ends with its best
+    state, which may be the one it came with; after `patience` scores in a row that are no better, training stops.
+
+    Ctrl-C writes a checkpoint of the last whole step before it goes on to the caller. A stage that a checkpoint has as
+    finished is loaded, not trained.
+
+    >>> _ = torch.manual_seed(0)
+    >>> line, x = nn.Linear(1, 1), torch.linspace(-1, 1, 20)[:, None]
+    >>> def loss(step):
+    ...     return (line(x) - 2 * x).square().mean()
+    >>> result = run_stage(Stage("line", steps=50), line, torch.optim.SGD(line.parameters(), lr=0.5), loss)
+    >>> result.steps_done, round(line.weight.item(), 3)
+    (50, 2.0)
+    """
+    if validate_every < 0 or (patience is not None and (patience < 1 or not validate_every or validate is None)):
+        raise InputError("patience counts validations: it is 1 or more and needs validate and validate_every")
+    if clip is not None and not clip > 0:
+        raise InputError(f"gradients are clipped to a norm above 0, not {clip}")
+    run = _Run(
+        stage, module, optimizer, batch_loss, schedule, validate, validate_every, patience, checkpoint, log, clip
+    )
+    run.take_up()
+    try:
+        if not run.state.finished:
+            run.train(show_progress)
+    finally:
+        if log is not None:
+            log.end()
+    state = run.state
+    best_step = state.step if state.best_step is None else state.best_step
+    return StageResult(best_step, state.best_score, state.step, state.history)
+
+
+@dataclass
+class _Run:
+    """The arguments of run_stage, and where training stands."""
+
+    stage: Stage
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    batch_loss: Callable[[int], Tensor]
+    schedule: Callable[[int], float] | None
+    validate: Callable[[], float] | None
+    validate_every: int
+    patience: int | None
+    checkpoint: Checkpoints | None
+    log: TrainingLog | None
+    clip: float | None
+    state: StageState = field(default_factory=StageState)
+    scores_since_best: int = 0
+    started: float = 0.0
+
+    def take_up(self) -> None:
+        """Go back to where the last checkpoint was made, if there is one, in the module, optimizer and log."""
+        for group in self.optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        if self.checkpoint is not None:
+            parameter_names(self.optimizer, self.module)
+            saved = self.checkpoint.load(self.stage.name)
+            if saved is not None:
+                self._restore(saved)
+        history = self.state.history
+        self.started = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
+        if self.log is not None:
+            # a row that still waits for its score is logged with it
+            self.log.begin(self.stage.name, history[:-1] if self._validation_due() else history)
+
+    def _restore(self, saved: StageState) -> None:
+        try:
+            self.module.load_state_dict(saved.module)
+            if not saved.finished:
+                restore_optimizer(self.optimizer, self.module, saved.optimizer)
+        except (RuntimeError, ValueError) as error:
+            raise InputError(f"the checkpoint of stage {self.stage.name} is of another model: {error}") from error
+        self.state = saved
+        scored = [row["step"] for row in saved.history if row["score"] is not None]
+        self.scores_since_best = sum(step > (saved.best_step or 0) for step in scored)
+
+    def train(self, show_progress: bool) -> None:
+        """Take all steps that are left, then load the best state."""
+        try:
+            with progress(self.stage.name, self.stage.steps, show_progress) as advance:
+                advance(self.state.step)
+                if self._validation_due():
+                    self._validate()
+                    self._log_row()
+                while not self._ended():
+                    self._train_step()
+                    if self._validation_due():
+                        self._validate()
+                    self._log_row()
+                    advance(1, self._text())
+                    if self.checkpoint is not None and self.state.step % self.checkpoint.every == 0:
+                        self._save()
+        except BaseException:  # Ctrl-C above all, whatever exception a program turns it into
+            self._save()
+            raise
+        with _interrupt_waits():
+            self._finish()
+
+    def _ended(self) -> bool:
+        impatient = self.patience is not None and self.scores_since_best >= self.patience
+        return impatient or self.state.step >= self.stage.steps
+
+    def _train_step(self) -> None:
+        step = self.state.step
+        buffers = [buffer.clone() for buffer in self.module.buffers()]
+        try:
+            rate = self._set_learning_rate(step)
+            loss = self._take_gradient(step, rate)
+            with _interrupt_waits():
+                self.optimizer.step()
+                self.state.step += 1
+                self._add_row(loss, rate)
+        except BaseException:
+            if self.state.step == step:
+                # the forward pass may have moved running averages of a step that did not happen
+                for buffer, before in zip(self.module.buffers(), buffers, strict=True):
+                    buffer.copy_(before)
+            raise
+
+    def _set_learning_rate(self, step: int) -> float:
+        factor = 1.0 if self.schedule is None else self.schedule(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["initial_lr"] * factor
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    def _take_gradient(self, step: int, rate: float) -> float:
+        self.optimizer.zero_grad()
+        loss = self.batch_loss(step)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"stage {self.stage.name}: the loss is {value} at step {step + 1}: "
+                f"try a smaller learning rate (it is {rate:g} there)"
+            )
+        loss.backward()  # type: ignore[no-untyped-call]
+        if self.clip is not None:
+            nn.utils.clip_grad_norm_(self.module.parameters(), self.clip)
+        return value
+
+    def _add_row(self, loss: float | None, rate: float | None) -> None:
+        seconds = time.perf_counter() - self.started
+        self.state.history.append(Row(step=self.state.step, loss=loss, lr=rate, score=None, seconds=seconds))
+
+    def _validation_due(self) -> bool:
+        if self.validate is None or self.state.finished:
+            return False
+        step, history = self.state.step, self.state.history
+        milestone = step in (0, self.stage.steps) or (self.validate_every > 0 and step % self.validate_every == 0)
+        return milestone and not (history and history[-1]["score"] is not None)
+
+    def _validate(self) -> None:
+        assert self.validate is not None
+        with _evaluating(self.module):
+            score = float(self.validate())
+        state = self.state
+        if math.isnan(score):
+            raise TrainingError(f"stage {self.stage.name}: the validation score is not a number at step {state.step}")
+        with _interrupt_waits():
+            if state.step == 0:
+                self._add_row(None, None)
+            state.history[-1]["score"] = score
+            if state.best_score is None or score > state.best_score:
+                state.best = {name: tensor.clone() for name, tensor in self.module.state_dict().items()}
+                state.best_step, state.best_score = state.step, score
+                self.scores_since_best = 0
+            else:
+                self.scores_since_best += 1
+
+    def _log_row(self) -> None:
+        if self.log is not None:
+            self.log.add(self.stage.name, self.state.history[-1])
+
+    def _text(self) -> str:
+        text = f"{self.stage.name}  loss {self.state.history[-1]['loss']:.4g}"
+        return text if self.state.best_score is None else f"{text}  best score {self.state.best_score:.4g}"
+
+    def _save(self) -> None:
+        if self.checkpoint is not None:
+            remembered = optimizer_tensors(self.optimizer, self.module)
+            now = replace(self.state, module=self.module.state_dict(), optimizer=remembered)
+            self.checkpoint.save(self.stage.name, now)
+
+    def _finish(self) -> None:
+        if self.state.best:
+            self.module.load_state_dict(self.state.best)
+        self.state = replace(self.state, finished=True, best={})
+        if self.checkpoint is not None:
+            self.checkpoint.save(self.stage.name, replace(self.state, module=self.module.state_dict()))
+
+
+@contextmanager
+def _evaluating(module: nn.Module) -> Iterator[None]:
+    """Switch to evaluation without gradients, and each part back to the mode it was in."""
+    modes = {part: part.training for part in module.modules()}
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+
+
+@contextmanager
+def _interrupt_waits() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block, so that no interrupt finds a step half done."""
+    handler = signal.getsignal(signal.SIGINT)
+    # only the main thread gets signals, and someone who ignores them wants them ignored
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda _, frame: pressed.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        handler(signal.SIGINT, pressed[0])

@@ -1,0 +1,146 @@
+"""Training of an encoder of sub-graphs: the `paper` recipe, and the `fast` one for the forms the whole graph has not.
+
+paper   one random node a step, 128 of its 256 nearest are probes; hinge loss; SGD with momentum, warm-up, cosine.
+fast    eight random nodes and 32 neighbours of each are probes; supervised contrastive loss; AdamW from the identity;
+        the best state on held-back identities is kept, the untrained one among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from kinfolk.metrics import mean_average_precision
+from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.nn.encoder import Encoder
+from kinfolk.nn.losses import hinge_loss, supervised_contrastive
+from kinfolk.training.loop import StageResult
+from kinfolk.training.session import Session
+
+PROBES, AROUND = 128, 256
+PAPER_STEPS, PAPER_RATE, WARM_UP, FLOOR = 100_000, 0.008, 1024, 0.05
+SEEDS, NEIGHBORS = 8, 32
+FAST_STEPS, FAST_RATE, THETA_RATE, TEMPERATURE = 300, 3e-4, 0.02, 0.1
+VALIDATE_EVERY, HELD_BACK = 50, 0.25
+BLOCK_ENTRIES = 1 << 22  # floats of a gathered block
+
+
+def encode_all(
+    encoder: Encoder, features: NDArray[np.float32], indices: NDArray[np.integer], probes: NDArray[np.float32] | None
+) -> NDArray[np.float32]:
+    """Return the encoded rows, block after block: features (n, d), indices (m, k) of each probe's neighbours -> (m, o).
+
+    `probes`: the probes' own features where they are not the rows of `features`.
+
+    >>> from kinfolk.nn.encoder import EncoderConfig
+    >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
+    >>> encode_all(encoder, np.eye(2, dtype=np.float32), np.array([[1], [0]]), None).shape
+    (2, 2)
+    """
+    rows = torch.from_numpy(np.ascontiguousarray(features))
+    encoder.eval()
+    step = max(1, BLOCK_ENTRIES // ((indices.shape[1] + 1) * features.shape[1]))
+    results = []
+    with torch.inference_mode():
+        own = None if probes is None else torch.from_numpy(np.ascontiguousarray(probes))
+        cache = encoder.precompute(rows) if own is None else {}
+        for start in range(0, len(indices), step):
+            neighbors = torch.from_numpy(np.asarray(indices[start : start + step], dtype=np.int64))
+            if own is None:
+                me = torch.arange(start, start + len(neighbors))[:, None]
+                results.append(encoder.encode(rows, torch.cat([me, neighbors], dim=1), cache=cache).numpy())
+            else:
+                block = torch.cat([own[start : start + step, None], rows[neighbors]], dim=1)
+                results.append(encoder(block).numpy())
+    return np.concatenate(results)
+
+
+def train_paper(
+    encoder: Encoder,
+    X: NDArray[np.float32],
+    classes: NDArray[np.int64],
+    g: NeighborGraph,
+    session: Session,
+    steps: int = PAPER_STEPS,
+) -> StageResult:
+    """Train as the paper does: X (n, d) of length one, classes (n,), g with at least k neighbours a row."""
+    around = knn_graph(X, k=min(AROUND, len(X) - 1), show_progress=False).indices
+    loss = _loss_of(encoder, X, classes, g, hinge_loss)
+
+    def batch_loss(step: int) -> Tensor:
+        rng = session.rng("encoder", step)
+        near = around[rng.integers(len(X))]
+        return loss(rng.choice(near, min(PROBES, len(near)), replace=False))
+
+    def schedule(step: int) -> float:
+        warm_up = min(WARM_UP, max(1, steps // 10))
+        if step < warm_up:
+            return (step + 1) / warm_up
+        # down over the second half of the steps
+        return max(FLOOR, 0.5 * (1 + math.cos(math.pi * max(0.0, 2 * step / steps - 1))))
+
+    optimizer = torch.optim.SGD(encoder.parameters(), lr=PAPER_RATE, momentum=0.9, weight_decay=1e-5)
+    encoder.train()
+    return session.run("encoder", steps, encoder, optimizer, batch_loss, schedule=schedule)
+
+
+def train_fast(
+    encoder: Encoder,
+    X: NDArray[np.float32],
+    classes: NDArray[np.int64],
+    g: NeighborGraph,
+    session: Session,
+    steps: int = FAST_STEPS,
+) -> StageResult:
+    """Train from the identity and keep the best state on held-back identities, the untrained one among them."""
+    identities = np.random.default_rng(session.seed).permutation(np.unique(classes))
+    held_back = np.isin(classes, identities[: max(1, round(HELD_BACK * len(identities)))])
+    learning = np.flatnonzero(~held_back)
+    asking = np.flatnonzero(held_back)
+    k = encoder.config.k
+    loss = _loss_of(encoder, X, classes, g, lambda z, y: supervised_contrastive(z, y, TEMPERATURE))
+
+    def batch_loss(step: int) -> Tensor:
+        rng = session.rng("encoder", step)
+        seeds = rng.choice(learning, min(SEEDS, len(learning)), replace=False)
+        probes = np.unique(np.concatenate([seeds, g.indices[seeds, :NEIGHBORS].ravel()]))
+        return loss(probes[~held_back[probes]])
+
+    def validate() -> float:
+        Z = encode_all(encoder, X, g.indices[:, :k], None)
+        return mean_average_precision(Z, classes, queries=asking, n_queries=1000)
+
+    def schedule(step: int) -> float:
+        return 0.5 * (1 + math.cos(math.pi * step / steps))
+
+    thetas = [p for name, p in encoder.named_parameters() if "theta" in name or p.ndim == 0]
+    chosen = {id(p) for p in thetas}
+    rest = [p for p in encoder.parameters() if id(p) not in chosen]
+    groups = [dict(params=rest, lr=FAST_RATE)] + ([dict(params=thetas, lr=THETA_RATE)] if thetas else [])
+    if not rest:
+        return StageResult(0, validate(), 0, [])
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.0)
+    options = dict(schedule=schedule, validate=validate, validate_every=VALIDATE_EVERY, patience=3)
+    return session.run("encoder", steps, encoder, optimizer, batch_loss, **options)
+
+
+def _loss_of(
+    encoder: Encoder,
+    X: NDArray[np.float32],
+    classes: NDArray[np.int64],
+    g: NeighborGraph,
+    loss: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[[NDArray[np.integer]], Tensor]:
+    """Return the loss of some probes, each in its own sub-graph."""
+    rows, labels, k = torch.from_numpy(X), torch.from_numpy(classes), encoder.config.k
+
+    def of(probes: NDArray[np.integer]) -> Tensor:
+        nodes = np.concatenate([probes[:, None], g.indices[probes, :k]], axis=1).astype(np.int64)
+        return loss(encoder(rows[torch.from_numpy(nodes)]), labels[torch.from_numpy(probes.astype(np.int64))])
+
+    return of

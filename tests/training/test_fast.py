@@ -1,0 +1,147 @@
+"""The `fast` recipe: nothing is kept that does not help identities nobody has seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinfolk as kf
+from kinfolk.datasets.varied import varied
+from kinfolk.features import unit_rows
+from kinfolk.metrics import mean_average_precision
+from kinfolk.nn.propagate import Propagation
+from kinfolk.training import fast, metric
+from kinfolk.training.fast import Chosen, Evaluation, apply_metric, fit_fast
+from kinfolk.training.metric import ConfusedClasses, learn_metric
+from kinfolk.training.session import Session
+
+
+def with_shared_nuisance(identities: int, items: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Identities in 12 directions; what changes from item to item lies in 12 others, the same for everybody."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(identities).repeat(items)
+    signal = rng.standard_normal((identities, 12))[labels] + 0.3 * rng.standard_normal((len(labels), 12))
+    turn = np.linalg.qr(np.random.default_rng(99).standard_normal((24, 24)))[0]
+    return unit_rows(np.hstack([signal, 1.5 * rng.standard_normal((len(labels), 12))]) @ turn), labels
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    monkeypatch.setattr(metric, "STEPS", 25)
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_that_mean_nothing_do_no_harm(seed):
+    fs = kf.datasets.celeb_like(6, dim=24)
+    X = unit_rows(fs)[::2]
+    nonsense = np.random.default_rng(seed).integers(20, size=len(X))
+    chosen = fit_fast(X, nonsense, Propagation(), Session(seed))
+    if chosen.scores["trained"] <= chosen.scores["label-free"]:
+        assert chosen.metric is None
+        assert chosen.propagation == Propagation()
+        assert chosen.k_factor == 1
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_what_does_not_help_is_not_kept(monkeypatch):
+    X, y = with_shared_nuisance(12)
+    monkeypatch.setattr(fast, "_compare", lambda *_: ({"label-free": 0.5, "trained": 0.5}, 1.2))
+    chosen = fit_fast(X, y, Propagation("quartet"), Session())
+    assert chosen == Chosen(None, Propagation("quartet"), 1.0, {"label-free": 0.5, "trained": 0.5})
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("attention", ["none", "self", "quartet", "band"])
+def test_two_fits_have_the_same_bits(attention):
+    X, y = with_shared_nuisance(12)
+    start = Propagation(attention, theta_s=15.0 if attention == "self" else 0.0)
+    one, other = (fit_fast(X, y, start, Session(seed=4)) for _ in range(2))
+    assert one.scores == other.scores
+    assert (one.propagation, one.k_factor) == (other.propagation, other.k_factor)
+    assert one.propagation.attention == attention
+    assert one.metric is not None
+    np.testing.assert_array_equal(one.metric, other.metric)
+    assert one.scores["trained"] > one.scores["label-free"]
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_a_given_k_and_given_hops_stay():
+    X, y = with_shared_nuisance(12)
+    chosen = fit_fast(X, y, Propagation(hops=1), Session(), k=5, choose_hops=False)
+    assert chosen.k_factor == 1
+    assert chosen.propagation.hops == 1
+
+
+def test_a_metric_helps_identities_it_has_not_seen():
+    X, y = with_shared_nuisance(60)
+    W = learn_metric(X[y < 30], y[y < 30], 0.1, "metric", Session())
+    unseen, labels = X[y >= 30], y[y >= 30]
+    before = mean_average_precision(unseen, labels)
+    after = mean_average_precision(apply_metric(unseen, W), labels)
+    assert after > before + 0.15
+    assert mean_average_precision(apply_metric(unseen, W, 0.5), labels) > before
+
+
+def test_the_map_starts_as_the_identity(monkeypatch):
+    X, y = with_shared_nuisance(6)
+    monkeypatch.setattr(metric, "STEPS", 0)
+    np.testing.assert_array_equal(learn_metric(X, y, 0.1, "metric", Session()), np.eye(24))
+
+
+def test_a_strength_between_none_and_all_is_a_mean_of_the_maps():
+    rng = np.random.default_rng(0)
+    X, W = unit_rows(rng.standard_normal((7, 4))), rng.standard_normal((4, 4)).astype(np.float32)
+    assert apply_metric(X, None) is X
+    assert apply_metric(X, W, 0.0) is X
+    for strength in (0.25, 1.0):
+        moved = X.astype(float) @ ((1 - strength) * np.eye(4) + strength * W)
+        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+        np.testing.assert_allclose(apply_metric(X, W, strength), moved, atol=1e-6)
+        np.testing.assert_allclose(apply_metric(X, fast._blend(W, strength)), moved, atol=1e-6)
+
+
+def test_batches_are_of_classes_that_are_confused():
+    X = unit_rows(np.eye(50).repeat(20, axis=0) + 0.1 * np.random.default_rng(0).random((1000, 50)))
+    y = np.arange(50).repeat(20)
+    batches = ConfusedClasses(X, 3 * y + 7)
+    for seed in range(5):
+        rows = batches.draw(np.random.default_rng(seed))
+        assert len(np.unique(rows)) == len(rows)
+        sizes = np.bincount(y[rows], minlength=50)
+        assert set(sizes.tolist()) <= {0, metric.ITEMS}
+        assert metric.SEEDS / 2 <= (sizes > 0).sum() <= metric.CLASSES
+        np.testing.assert_array_equal(rows, batches.draw(np.random.default_rng(seed)))
+
+
+def test_folds_part_the_identities():
+    classes = np.random.default_rng(0).integers(20, size=200)
+    folds = fast._folds(classes, seed=3)
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(200))
+    identities = [set(classes[fold].tolist()) for fold in folds]
+    assert sum(map(len, identities)) == len(set.union(*identities))
+    assert {len(found) for found in identities} <= {6, 7}
+
+
+def test_scores_after_each_hop_are_those_of_the_enhanced_rows():
+    fs = kf.datasets.celeb_like(6, dim=24)
+    X, y = unit_rows(fs), fs.labels
+    evaluation = Evaluation(X, y, fast.Kinship.shipped(), k=20)
+    scores = evaluation.precisions(1.0, Propagation(hops=3))
+    weights = fast.attention_rows(Propagation(), evaluation.net, evaluation.graph, 20)
+    Z = X
+    for score in scores:
+        Z = fast.propagate(weights, evaluation.graph.indices, Z, Z)
+        assert score == pytest.approx(mean_average_precision(Z, y, n_queries=1500), abs=1e-6)
+    assert evaluation.precisions(1.4, Propagation(hops=1)) == pytest.approx(
+        Evaluation(X, y, evaluation.net, k=28).precisions(1.0, Propagation(hops=1))
+    )
+
+
+def test_varied_sets_differ_and_are_the_same_for_the_same_seed():
+    sets = [varied(seed) for seed in range(4)]
+    assert len({fs.dim for fs in sets}) == 4
+    for seed, fs in enumerate(sets):
+        assert np.isfinite(fs.features).all()
+        assert len(np.unique(fs.labels)) >= 6
+        np.testing.assert_array_equal(fs.features, varied(seed).features)
