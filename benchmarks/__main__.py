@@ -3,7 +3,7 @@
 import sys
 import tempfile
 
-from benchmarks import data, knn, similarity
+from benchmarks import data, enhance, knn, similarity
 from benchmarks.page import save_result, write_page
 
 BENCHMARKS = {
@@ -11,6 +11,8 @@ BENCHMARKS = {
     "ivf": knn.ivf,
     "libraries": knn.libraries,
     "similarity": similarity.sim_m_section,
+    "encoders": enhance.encoders,
+    "enhance": enhance.over_n,
     "data": data.large_sets,
 }
 

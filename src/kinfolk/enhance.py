@@ -24,7 +24,7 @@ from kinfolk.nn.kinship import GRID, Kinship, grid_of, kin_scale
 from kinfolk.nn.propagate import ATTENTIONS, Propagation, attention_rows, propagate, training_free_rows
 from kinfolk.similarity import choose_k
 from kinfolk.similarity.scales import WINDOW
-from kinfolk.threads import thread_count
+from kinfolk.threads import share_threads
 from kinfolk.training.checkpoint import Checkpoints
 from kinfolk.training.fast import FEWEST_CLASSES, apply_metric, fit_fast, k_between
 from kinfolk.training.folder import load_model, save_model
@@ -148,7 +148,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         True
         """
         self._check_settings()
-        torch.set_num_threads(thread_count())
+        share_threads()
+        self.__dict__.pop("k_", None)  # of an earlier fit
         labels = self._labels(X, y)
         unit = unit_rows(X)
         if len(unit) < 2:
@@ -181,7 +182,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (297, 64)
         """
         check_is_fitted(self)
-        torch.set_num_threads(thread_count())
+        self._check_settings()
+        share_threads()
         asked = self._prepared(X, "X")
         known = None if reference is None else self._prepared(reference, "the reference")
         for _ in range(self.rounds):
@@ -233,7 +235,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         >>> GraphEnhancer.load("nowhere")
         Traceback (most recent call last):
-        kinfolk.errors.InputError: nowhere does not exist
+        kinfolk.errors.InputError: nowhere does not exist: a model folder was expected
         """
         _, config, tensors = load_model(path, kind=KIND)
         try:
@@ -272,8 +274,17 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise InputError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
         if self.k != "auto" and (isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1):
             raise InputError(f'k must be a whole number from 1 on, or "auto", not {self.k!r}')
-        if not isinstance(self.rounds, int | np.integer) or self.rounds < 1:
-            raise InputError(f"rounds must be a whole number from 1 on, not {self.rounds!r}")
+        for name, value in dict(rounds=self.rounds, heads=self.heads, steps=self.steps).items():
+            if value is None and name == "steps":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise InputError(f"{name} must be a whole number from 1 on, not {value!r}")
+        if self.rounds > 1 and self.out_dim is not None:
+            raise InputError("rounds above 1 need results as wide as the features: leave out_dim away")
+        if self.model == "propagate" and (self.base != "gcn" or self.layers != 1 or self.attention not in ATTENTIONS):
+            raise InputError(
+                f'model="propagate" has base="gcn", layers=1, attention {", ".join(ATTENTIONS)}: use model="subgraph"'
+            )
         if self.recipe == "paper" and self.model == "propagate":
             raise InputError('the paper\'s recipe trains sub-graphs: use model="subgraph" or recipe="fast"')
         if self._subgraph:
@@ -287,7 +298,9 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         labels = np.asarray(y)
         if labels.ndim != 1 or len(labels) != len(X if isinstance(X, FeatureSet) else as_matrix(X)):
             raise InputError(f"y must hold one label a row of X, not {labels.shape}")
-        unknown = labels < 0 if labels.dtype.kind in "if" else np.zeros(len(labels), dtype=bool)
+        if labels.dtype.kind not in "biufUS":
+            raise InputError(f"y must hold whole numbers or words, not {labels.dtype}")
+        unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(len(labels), dtype=bool)
         classes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         return np.where(unknown, -1, classes)
 
@@ -350,8 +363,12 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         known = labels >= 0
         X, classes = X[known], np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
         sizes = np.bincount(classes) if len(classes) else np.zeros(0)
-        if (self.recipe == "fast" and len(sizes) < FEWEST_CLASSES) or not (sizes > 1).any():
-            self._keep(f"{len(sizes)} identities are too few to hold some back (at least {FEWEST_CLASSES} are needed)")
+        pairs = np.count_nonzero(sizes > 1)
+        fewest = FEWEST_CLASSES if self.recipe == "fast" else 1
+        if pairs < fewest:
+            self._keep(f"{pairs} identities with two items or more are too few to learn from ({fewest} are needed)")
+            if self.encoder_ is not None:
+                self.encoder_ = self._new_encoder(labelled=False)
             return
         session = self._session(X, classes)
         try:

@@ -167,5 +167,5 @@ def test_the_training_free_form_only_looks_at_reciprocal_neighbours(X, graph):
 def test_what_cannot_be_is_refused():
     with pytest.raises(kf.InputError, match="attention must be one of"):
         Propagation("cosine")
-    with pytest.raises(kf.InputError, match="hops must be at least 1"):
+    with pytest.raises(kf.InputError, match="hops must be a whole number"):
         Propagation(hops=0)

@@ -143,7 +143,7 @@ def test_a_loss_that_is_not_a_number_stops_with_the_step(tmp_path, bad):
         run_stage(Stage("s", 9), counter, updates, loss, checkpoint=Checkpoints(tmp_path, every=3, fingerprint="x"))
     assert issubclass(TrainingError, KinfolkError)
     assert counter.value == -0.5
-    assert Checkpoints(tmp_path, fingerprint="x").load("s").step == 3
+    assert Checkpoints(tmp_path, fingerprint="x").load("s").step == 4
 
 
 def test_a_score_that_is_not_a_number_stops():

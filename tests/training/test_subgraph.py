@@ -10,10 +10,16 @@ import kinfolk as kf
 from kinfolk.features import unit_rows
 from kinfolk.nn.encoder import Encoder, EncoderConfig
 from kinfolk.nn.kinship import Kinship
+from kinfolk.threads import thread_count
 from kinfolk.training import subgraph
 from kinfolk.training.kinship import edges, kinship_loss, standardise
 from kinfolk.training.session import Session
 from kinfolk.training.subgraph import encode_all, train_fast, train_paper
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    torch.set_num_threads(thread_count())  # as `fit` does: numba's first loop makes torch forget OMP_NUM_THREADS
 
 
 @pytest.fixture(scope="module")

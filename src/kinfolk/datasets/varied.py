@@ -15,9 +15,9 @@ def varied(seed: int) -> FeatureSet:
     without it strangers are never each other's neighbours twice, which real strangers are.
 
     >>> varied(0).dim
-    61
+    365
     >>> len(varied(1)), len(varied(2))
-    (3081, 1074)
+    (1282, 617)
     """
     rng = np.random.default_rng(seed)
     rows = _between(rng, 300, 5000)

@@ -28,13 +28,16 @@ def mean_average_precision(
 
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.5, 0.5]])
     >>> round(mean_average_precision(X, [0, 0, 1, 1, 1]), 4)
-    0.8611
+    0.9
     """
     unit = unit_rows(X)
-    classes = _classes(np.asarray(labels))
-    if len(classes) != len(unit):
-        raise InputError(f"{len(unit)} rows need as many labels, not {len(classes)}")
-    asking = np.arange(len(unit)) if queries is None else np.asarray(queries, dtype=np.int64)
+    known = np.asarray(labels)
+    if known.shape != (len(unit),):
+        raise InputError(f"{len(unit)} rows need as many labels, not {known.shape}")
+    classes = _classes(known)
+    asking = np.arange(len(unit)) if queries is None else _rows(np.asarray(queries), len(unit))
+    if n_queries is not None and n_queries < 1:
+        raise InputError(f"n_queries must be 1 or more, not {n_queries}")
     if n_queries is not None and n_queries < len(asking):
         asking = np.sort(np.random.default_rng(seed).choice(asking, n_queries, replace=False))
     order = np.argsort(classes, kind="stable")
@@ -49,6 +52,17 @@ def mean_average_precision(
     if not len(scores):
         raise InputError("mean average precision needs a class with at least two items")
     return float(scores.mean())
+
+
+def _rows(queries: NDArray, n: int) -> NDArray[np.int64]:
+    """Return row numbers from row numbers or a mask."""
+    if queries.dtype == bool and queries.shape == (n,):
+        return np.flatnonzero(queries)
+    if not len(queries):
+        return np.empty(0, dtype=np.int64)
+    if queries.ndim != 1 or queries.dtype.kind not in "iu" or queries.min() < 0 or queries.max() >= n:
+        raise InputError(f"queries must be row numbers from 0 to {n - 1}, or a mask of {n} rows")
+    return queries.astype(np.int64)
 
 
 def _classes(labels: NDArray) -> NDArray[np.int64]:

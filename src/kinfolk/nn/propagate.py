@@ -49,8 +49,10 @@ class Propagation:
     def __post_init__(self) -> None:
         if self.attention not in ATTENTIONS:
             raise InputError(f"attention must be one of {', '.join(ATTENTIONS)}, not {self.attention!r}")
-        if self.hops < 1:
-            raise InputError(f"hops must be at least 1, not {self.hops}")
+        if isinstance(self.hops, bool) or not isinstance(self.hops, int | np.integer) or self.hops < 1:
+            raise InputError(f"hops must be a whole number from 1 on, not {self.hops!r}")
+        if not 0 < self.one_way <= 1:
+            raise InputError(f"one_way must lie above 0 and not above 1, not {self.one_way}")
 
 
 def attention_rows(

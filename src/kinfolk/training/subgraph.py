@@ -99,6 +99,8 @@ def train_fast(
 ) -> StageResult:
     """Train from the identity and keep the best state on held-back identities, the untrained one among them."""
     identities = np.random.default_rng(session.seed).permutation(np.unique(classes))
+    # those with a pair come first: what is held back must be able to score
+    identities = identities[np.argsort(np.bincount(classes)[identities] < 2, kind="stable")]
     held_back = np.isin(classes, identities[: max(1, round(HELD_BACK * len(identities)))])
     learning = np.flatnonzero(~held_back)
     asking = np.flatnonzero(held_back)
