@@ -37,7 +37,7 @@ def train(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Learn an enhancer from labelled features; everything is chosen on held-back identities.
+    """Learn an enhancer from labelled features; kept only where it is better on held-back identities.
 
     [bold]Example:[/bold]  kinfolk train market1501.npz --part train -o model
     """

@@ -1,10 +1,11 @@
 """The `fast` recipe on the whole graph: a metric and the numbers of the propagation, from labels.
 
-Everything is chosen on held-back IDENTITIES, dealt into folds. A metric is learned from all folds but one and judged on
-that one, alone among unseen identities as new data are; the mean of these metrics and of one learned from all is used.
-Its strength is the smallest with most of the gain: what is learned from few identities holds less on others. k, hops
-and thetas are chosen on the graph of the features as given, which training has not touched. The label-free form is one
-of the candidates: a trained model is never worse than it on held-back identities.
+The identities are dealt into folds. A metric is learned from all folds but one and judged on that one, alone among
+unseen identities as new data are; the mean of these metrics and of one learned from all is used. Its strength is the
+smallest with most of the gain: what is learned from few identities holds less on others. k, hops and thetas are chosen
+on the features as given, from the labels of all training identities: the metric has not touched them. Last, each fold
+is enhanced by the label-free form and by the settings chosen with its own metric; unless that is better, the label-free
+form is kept. The averaged metric itself has no identities left to be judged on.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def fit_fast(
     k: int | None = None,
     choose_hops: bool = True,
 ) -> Chosen:
-    """Choose everything on held-back identities, then learn it from all: X (n, d) of length one, classes (n,).
+    """Choose the settings, then learn the metric from all identities: X (n, d) of length one, classes (n,).
 
     `k`: a fixed number of neighbours, or None to choose it.
 
