@@ -3,7 +3,7 @@
 import sys
 import tempfile
 
-from benchmarks import data, enhance, knn, similarity
+from benchmarks import cluster, data, enhance, knn, metrics, similarity
 from benchmarks.page import save_result, write_page
 
 BENCHMARKS = {
@@ -13,6 +13,11 @@ BENCHMARKS = {
     "similarity": similarity.sim_m_section,
     "encoders": enhance.encoders,
     "enhance": enhance.over_n,
+    "gcut": cluster.gcut,
+    "infomap": cluster.infomap,
+    "clusterers": cluster.over_n,
+    "clustering-scores": metrics.clustering,
+    "retrieval-scores": metrics.retrieval,
     "data": data.large_sets,
 }
 

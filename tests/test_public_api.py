@@ -21,6 +21,7 @@ PUBLIC = [
     "kinfolk.nn",
     "kinfolk.training",
     "kinfolk.enhance",
+    "kinfolk.cluster",
 ]
 
 # what a step may import of ours; everything may use the ground floor
@@ -30,13 +31,14 @@ ALLOWED = {
     "formats": GROUND,
     "datasets": GROUND | {"formats"},
     "neighbors": GROUND,
-    "metrics": {"errors", "features"},
+    "metrics": {"errors", "features", "progress"},
     "similarity": GROUND | {"neighbors", "metrics", "theory"},
     "nn": GROUND | {"neighbors", "similarity"},
     "training": GROUND | {"formats", "neighbors", "similarity", "metrics", "nn"},
     "enhance": GROUND | {"neighbors", "similarity", "nn", "training"},
+    "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "training"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
-    "experiments": GROUND | {"datasets", "neighbors", "similarity", "metrics"},
+    "experiments": GROUND | {"datasets", "enhance", "formats", "neighbors", "nn", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},
 }
 

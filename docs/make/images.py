@@ -1,12 +1,14 @@
 """Make docs/images/demo.svg and report.png from a real run: python docs/make/images.py (needs chromium)."""
 
 import pty
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from rich.console import Console
 from rich.text import Text
 
@@ -39,17 +41,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = run_in_terminal([program, "demo"], folder).replace(folder, "/home/you/kinfolk")
         # a finished progress bar moves up and erases its line: such lines are gone from the screen
-        lines = [line for line in text.split("\n") if "━ " not in line and "left" not in line.split(" ")]
+        lines = [line for line in text.split("\n") if "left" not in line.split(" ")]
         console = Console(record=True, width=86, file=(Path(folder) / "null").open("w"), force_terminal=True)
         console.print("[bold green]$[/bold green] kinfolk demo")
         console.print(Text.from_ansi("\n".join(lines).strip()))
-        console.save_svg(str(IMAGES / "demo.svg"), title="kinfolk demo")
+        svg = console.export_svg(title="kinfolk demo")
+        # the fonts of the reader's machine: a picture loads nothing from elsewhere
+        (IMAGES / "demo.svg").write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))
         page = Path(folder) / "kinfolk-demo" / "report.html"
         shot = f"--screenshot={IMAGES / 'report.png'}"
         if shutil.which("chromium") is None:
             sys.exit("chromium is missing: apt-get install chromium")
         profile = f"--user-data-dir={folder}/profile"
-        subprocess.run([*CHROMIUM, profile, "--window-size=1120,1580", shot, page.as_uri()], check=True)
+        subprocess.run([*CHROMIUM, profile, "--window-size=1120,1640", shot, page.as_uri()], check=True)
+        with Image.open(IMAGES / "report.png") as image:
+            image.convert("RGB").quantize(128).save(IMAGES / "report.png", optimize=True)
 
 
 if __name__ == "__main__":

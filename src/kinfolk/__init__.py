@@ -14,7 +14,7 @@ from kinfolk.errors import InputError, KinfolkError, MissingExtraError
 from kinfolk.features import FeatureSet
 
 if TYPE_CHECKING:
-    from kinfolk import datasets, metrics, theory
+    from kinfolk import cluster, datasets, metrics, theory
     from kinfolk.enhance import GraphEnhancer
     from kinfolk.formats import load
     from kinfolk.neighbors import NeighborGraph, knn_graph
@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 
 # imported when first used: `import kinfolk` and `kinfolk --help` stay quick although faiss, numba and torch are not
 _LAZY = {
+    "cluster": "kinfolk.cluster",
     "datasets": "kinfolk.datasets",
     "metrics": "kinfolk.metrics",
     "GraphEnhancer": "kinfolk.enhance",
@@ -46,6 +47,7 @@ __all__ = [
     "MissingExtraError",
     "NeighborGraph",
     "choose_k",
+    "cluster",
     "datasets",
 ]
 __all__ += ["explain", "knn_graph", "load", "metrics", "prune", "sim_m", "sim_s", "theory"]

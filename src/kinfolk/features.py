@@ -181,6 +181,9 @@ def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
         )
 
 
+SHORT = 1e-6  # what is left of a row of length one when it is the mean of all rows
+
+
 def unit_rows(X: Matrix) -> NDArray[np.float32]:
     """Return the features as checked float32 vectors of length one, C-contiguous.
 
@@ -204,6 +207,17 @@ def _normalised(block: NDArray[Any]) -> NDArray[Any]:
         values = block / np.abs(block).max(axis=1, keepdims=True).astype(np.float64)
         squares = np.einsum("ij,ij->i", values, values)
     return values / np.sqrt(squares).astype(values.dtype)[:, None]
+
+
+def of_length_one(X: NDArray[np.float32], instead: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    """Return the rows divided by their lengths; where `instead` is given, it replaces rows with hardly any length.
+
+    >>> of_length_one(np.array([[0, 2], [0, 0]], dtype=np.float32), instead=np.eye(2, dtype=np.float32)).tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    unit = X / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return unit if instead is None else np.where(lengths > SHORT, unit, instead)
 
 
 def integer_labels(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

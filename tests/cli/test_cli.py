@@ -13,7 +13,7 @@ import pytest
 import kinfolk as kf
 from kinfolk.cli import app, main
 
-COMMANDS = ["demo", "generate", "knn", "similarity", "train", "enhance", "reproduce", "theory", "convert", "doctor"]
+COMMANDS = "demo generate knn similarity train enhance cluster evaluate reproduce theory convert doctor".split()
 
 
 @pytest.fixture

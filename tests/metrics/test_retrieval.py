@@ -1,4 +1,4 @@
-"""Mean average precision, beside a sort of every row."""
+"""Retrieval scores, beside a sort of every row."""
 
 from __future__ import annotations
 
@@ -6,26 +6,54 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
 
 import kinfolk as kf
-from kinfolk.metrics import mean_average_precision, retrieval
+from kinfolk.metrics import (
+    cmc,
+    mean_average_precision,
+    mean_inverse_negative_penalty,
+    query_scores,
+    r_precision,
+    retrieval,
+    retrieval_report,
+)
 
 
-def slow_map(X: np.ndarray, labels: list, asking: list[int] | None = None) -> float:
-    """Sort all others of each row, best first and the lower row first among equals, and walk down the list."""
+def slow_ranks(X: np.ndarray, labels: list, asking: list[int] | None = None) -> dict[int, list[int]]:
+    """Sort all others of each row, best first and the lower row first among equals: the positions of its class."""
     unit = X.astype(np.float64) / np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
-    scores = []
+    ranks = {}
     for i in range(len(X)) if asking is None else asking:
         similarities = np.array([float(unit[i] @ unit[j]) for j in range(len(X))])
         ranking = [j for j in np.argsort(-similarities, kind="stable") if j != i]
-        hits, precisions = 0, []
-        for position, j in enumerate(ranking, start=1):
-            if labels[j] == labels[i] and not (isinstance(labels[i], int) and labels[i] < 0):
-                hits += 1
-                precisions.append(hits / position)
-        if precisions:
-            scores.append(sum(precisions) / len(precisions))
+        known = not (isinstance(labels[i], int) and labels[i] < 0)
+        found = [position for position, j in enumerate(ranking, start=1) if labels[j] == labels[i] and known]
+        if found:
+            ranks[i] = found
+    return ranks
+
+
+def slow_map(X: np.ndarray, labels: list, asking: list[int] | None = None) -> float:
+    """Average over the positions the share of hits so far, then over the rows."""
+    scores = [
+        np.mean([t / r for t, r in enumerate(found, start=1)]) for found in slow_ranks(X, labels, asking).values()
+    ]
     return sum(scores) / len(scores)
+
+
+def check_all_scores(X: np.ndarray, labels: list) -> None:
+    ranks = slow_ranks(X, labels)
+    report, each = retrieval_report(X, labels, top=5), query_scores(X, labels)
+    assert each.rows.tolist() == list(ranks)
+    assert each.first_rank.tolist() == [found[0] for found in ranks.values()]
+    assert report.queries == len(ranks)
+    assert report.map == pytest.approx(slow_map(X, labels), abs=1e-12)
+    precisions = [sum(r <= len(found) for r in found) / len(found) for found in ranks.values()]
+    assert report.r_precision == pytest.approx(np.mean(precisions), abs=1e-12)
+    assert report.minp == pytest.approx(np.mean([len(found) / found[-1] for found in ranks.values()]), abs=1e-12)
+    first = [sum(found[0] <= r for found in ranks.values()) / len(ranks) for r in range(1, 6)]
+    assert report.cmc.tolist() == pytest.approx(first, abs=1e-12)
 
 
 # of length one, and with scalar products that floats hold exactly in whatever order they are added up: ties are ties
@@ -41,8 +69,7 @@ def test_it_equals_a_stable_sort_where_many_are_equal(data):
     labels = data.draw(st.lists(st.integers(-2, 3), min_size=len(rows) - 1, max_size=len(rows) - 1), label="labels")
     labels = [*labels, 9]
     labels[0] = 9  # at least one pair
-    X = EXACT_ROWS[rows]
-    assert mean_average_precision(X, labels) == pytest.approx(slow_map(X, labels), abs=1e-12)
+    check_all_scores(EXACT_ROWS[rows], labels)
 
 
 @settings(max_examples=30, deadline=None)
@@ -53,7 +80,7 @@ def test_it_equals_a_sort_of_random_rows(n, classes, seed):
     labels[0] = labels[-1]
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     assume(n == 2 or np.diff(np.sort(unit @ unit.T, axis=1)[:, :-1], axis=1).min() > 1e-6)  # float32 tells them apart
-    assert mean_average_precision(X, labels) == pytest.approx(slow_map(X, labels), abs=1e-12)
+    check_all_scores(X, labels)
 
 
 def test_labels_below_zero_are_of_nobodys_class():
@@ -112,6 +139,42 @@ def test_features_may_come_in_any_form():
     assert mean_average_precision(3 * fs.features, fs.labels) == pytest.approx(mean_average_precision(fs, fs.labels))
 
 
+def test_each_score_alone_is_that_of_the_report():
+    rng = np.random.default_rng(3)
+    X, labels = rng.standard_normal((90, 5)), rng.integers(6, size=90)
+    asking = dict(n_queries=40, seed=3)
+    report = retrieval_report(X, labels, top=7, **asking)
+    assert report.map == mean_average_precision(X, labels, **asking)
+    assert report.r_precision == r_precision(X, labels, **asking)
+    assert report.minp == mean_inverse_negative_penalty(X, labels, **asking)
+    assert report.cmc.tolist() == cmc(X, labels, top=7, **asking).tolist()
+    assert len(report.cmc) == 7
+
+
+def test_kin_that_differ_by_less_than_a_bin_are_told_apart():
+    """Hundreds of kin and strangers within a hair's breadth, and one kin far away that makes the bins wide."""
+    rng = np.random.default_rng(0)
+    angles = np.concatenate([0.3 + 1e-3 * rng.random(300), [3.0, 0.0]])
+    X = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    labels = np.concatenate([rng.integers(2, size=300), [0, 0]])
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    order = np.argsort(-(unit[-1:] @ unit.T)[0, :-1], kind="stable")
+    ranks = 1 + np.flatnonzero(labels[order] == 0)
+    expected = np.mean(np.arange(1, len(ranks) + 1) / ranks)
+    assert mean_average_precision(X, labels, queries=[301]) == pytest.approx(expected, abs=1e-3)
+
+
+def test_real_rows_agree_with_scikit_learn(shared_data):
+    fs = kf.load(shared_data / "omniglot.npz", part="test")
+    asking = np.arange(0, len(fs), len(fs) // 25)
+    X = fs.features / np.linalg.norm(fs.features, axis=1, keepdims=True)
+    expected = []
+    for i in asking:
+        others = np.arange(len(fs)) != i
+        expected.append(average_precision_score((fs.labels == fs.labels[i])[others], (X @ X[i])[others]))
+    assert query_scores(fs, fs.labels, queries=asking).average_precision == pytest.approx(expected, abs=1e-4)
+
+
 def test_what_has_no_answer_is_refused():
     X = np.eye(3) + 0.1
     with pytest.raises(kf.InputError, match="as many labels"):
@@ -128,6 +191,8 @@ def test_what_has_no_answer_is_refused():
             mean_average_precision(X, [0, 0, 1], queries=queries)
     with pytest.raises(kf.InputError, match="n_queries"):
         mean_average_precision(X, [0, 0, 1], n_queries=0)
+    with pytest.raises(kf.InputError, match="top must be 1 or more"):
+        cmc(X, [0, 0, 1], top=0)
     assert mean_average_precision(X, [0, 0, 1], queries=np.array([True, False, False])) == 1
     with pytest.raises(kf.InputError, match="row 1 has NaN"):
         mean_average_precision(np.vstack([X[0], np.full(3, np.nan), X[2]]), [0, 0, 1])

@@ -25,6 +25,7 @@ from kinfolk.nn import (
     rank_map,
 )
 from kinfolk.nn.attention import Name
+from kinfolk.nn.attention.make import SELF_SCALE
 
 loops = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("loops.py"))))
 
@@ -270,7 +271,7 @@ def test_untrained_identity_is_the_training_free_form(weighted):
     options = dict(init="identity", scale=20.0, floor=0.0, quartet_weights=weighted, width=64)
     torch.testing.assert_close(make_attention("quartet", DIM, SIZE, **options).double().weights(x, mask), expected)
     duet = make_attention("self", DIM, SIZE, **options).double()
-    torch.testing.assert_close(duet(x), 20 * (x @ x.transpose(1, 2))[:, None], atol=1e-5, rtol=0)
+    torch.testing.assert_close(duet(x), SELF_SCALE * (x @ x.transpose(1, 2))[:, None], atol=1e-5, rtol=0)
     band = make_attention("band", DIM, SIZE, **options).double()
     torch.testing.assert_close(band.weights(x, mask), expected, atol=0.02, rtol=0)
     product = make_attention("band", DIM, SIZE, fusion="mul", **options).double()

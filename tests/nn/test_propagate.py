@@ -55,8 +55,20 @@ def slow_rows(
         theta = settings.theta_s if settings.attention == "self" else 0.0
         cosines = asking.similarities[:, :k].astype(float)
         return np.array([softmax_with_own([theta * (c - 1) for c in row]) for row in cosines])
+    widest = min(2 * max(1, round(1.2 * k)), g.k, asking.k)
+    total = np.zeros((len(asking), 1 + widest))
+    for scale in (max(1, round(0.6 * k)), min(g.k, max(1, round(1.2 * k)))):
+        found = slow_rows_at(settings, net, g, scale, queries)
+        total[:, : found.shape[1]] += found / 2
+    return total
+
+
+def slow_rows_at(
+    settings: Propagation, net: Kinship, g: NeighborGraph, scale: int, queries: NeighborGraph | None
+) -> np.ndarray:
+    asking = g if queries is None else queries
     weights = []
-    for rows, log_p, reciprocal in kin_blocks(net, g, k, queries=queries):
+    for rows, log_p, reciprocal in kin_blocks(net, g, scale, queries=queries):
         for i, log_p_of_row, both_ways in zip(rows, log_p.astype(float), reciprocal, strict=True):
             scores = []
             for a, value in enumerate(log_p_of_row):
@@ -78,7 +90,7 @@ def test_attention_equals_a_loop_and_sums_to_one(net, X, graph, asking, settings
     assert A.dtype == np.float32
     assert A.shape == (
         len(asking if queries else X),
-        1 + (k if settings.attention in ("none", "self") else min(2 * k, 30)),
+        1 + (k if settings.attention in ("none", "self") else min(2 * max(1, round(1.2 * k)), 30)),
     )
     np.testing.assert_allclose(A, expected, atol=1e-6)
     np.testing.assert_allclose(A.sum(axis=1), 1, atol=1e-6)
@@ -123,7 +135,7 @@ def test_a_hop_of_queries_mixes_their_own_rows_with_the_reference(net, X, graph,
     weights = attention_rows(Propagation(), net, graph, 10, queries)
     expected = np.array(
         [
-            w[0] * own + sum(w[a + 1] * X[j].astype(float) for a, j in enumerate(row[:20]))
+            w[0] * own + sum(w[a + 1] * X[j].astype(float) for a, j in enumerate(row[:24]))
             for w, own, row in zip(weights.astype(float), asking, queries.indices, strict=True)
         ]
     )

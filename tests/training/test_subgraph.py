@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -59,6 +61,39 @@ def test_all_rows_are_encoded_as_one_by_one(monkeypatch, data, base, layers):
         monkeypatch.setattr(subgraph, "BLOCK_ENTRIES", entries)
         np.testing.assert_allclose(encode_all(model, X, g.indices[:30, :8], None), alone, atol=2e-6)
         np.testing.assert_allclose(encode_all(model, X, queries.indices, asking), asked, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["band", "quartet", "self", "none"])
+def test_neither_blocks_nor_the_order_of_the_rows_change_the_result(monkeypatch, data, name):
+    X, _, g = data
+    model = encoder("random", attention=name, out_dim=5)
+    nodes = np.column_stack([np.arange(len(X)), g.indices[:, :8]])
+    with torch.inference_mode():
+        expected = model(torch.from_numpy(X[nodes])).numpy()
+    shared: list[int] = []
+    true_rows = subgraph.shared_rows
+    monkeypatch.setattr(subgraph, "shared_rows", lambda e, b: shared.append(len(b.places)) or true_rows(e, b))
+    order = np.random.default_rng(0).permutation(len(X))
+    place = np.argsort(order)
+    for probes in (1, 5, 64):
+        monkeypatch.setattr(subgraph, "BLOCK_ENTRIES", 9 * 24 * probes)
+        monkeypatch.setattr(subgraph, "HEAD_ROWS", 1 + probes)
+        np.testing.assert_allclose(encode_all(model, X, g.indices[:, :8], None), expected, atol=1e-5)
+        found = encode_all(model, X[order], place[g.indices[order, :8]], None)
+        np.testing.assert_allclose(found, expected[order], atol=1e-5)
+    assert bool(shared) == (name in ("band", "quartet"))
+
+
+def test_the_walk_visits_every_probe_once_and_goes_to_near_ones(data):
+    X, _, g = data
+    shuffled = np.random.default_rng(1).permutation(len(X))
+    indices = np.argsort(shuffled)[g.indices[shuffled]].astype(np.int64)
+    order = subgraph.near_order(indices)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+    steps = sum(after in indices[before] for before, after in itertools.pairwise(order))
+    assert steps > 0.9 * len(X)
+    # the neighbours of fewer rows than there are: those that are no probes are passed by
+    np.testing.assert_array_equal(np.sort(subgraph.near_order(indices[:40])), np.arange(40))
 
 
 def test_the_papers_recipe_lowers_the_loss(data):

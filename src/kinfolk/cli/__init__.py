@@ -38,9 +38,35 @@ def _options(
 
 
 def _register() -> None:
-    from kinfolk.cli import convert, demo, doctor, enhance, generate, knn, reproduce, similarity, theory, train
+    from kinfolk.cli import (
+        cluster,
+        convert,
+        demo,
+        doctor,
+        enhance,
+        evaluate,
+        generate,
+        knn,
+        reproduce,
+        similarity,
+        theory,
+        train,
+    )
 
-    for module in (demo, generate, knn, similarity, train, enhance, reproduce, theory, convert, doctor):
+    for module in (
+        demo,
+        generate,
+        knn,
+        similarity,
+        train,
+        enhance,
+        cluster,
+        evaluate,
+        reproduce,
+        theory,
+        convert,
+        doctor,
+    ):
         name = module.__name__.rsplit(".", 1)[-1]
         app.command(name)(getattr(module, name))
 

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
     from kinfolk.experiments.edge_study import EdgeStudy
+    from kinfolk.experiments.enhance_study import EnhanceStudy
+
+BAR = 44  # characters: the table is then as wide as the one above
+IDENTITIES = 300
+IDENTITIES_TO_ENHANCE = 48  # half of them to learn from: the whole demo takes half a minute on two cores
 
 
 def demo(
@@ -25,27 +31,29 @@ def demo(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """See the main job run on data that is already here: neighbours, one test against many, a report.
+    """See the main job run on data that is already here: neighbours, one test against many, better features, a report.
 
     [bold]Example:[/bold]  kinfolk demo
     """
     from kinfolk.files import refuse_existing
     from kinfolk.report import write_page
-    from kinfolk.report.edge_study import edge_study_page
+    from kinfolk.report.demo import demo_page
 
     report = (out or _new_folder()) / "report.html"
     refuse_existing(report, force)
     screen = options.console()
     with options.timed() as took:
-        studies = []
-        for study in _studies(seed):
-            studies.append(study)
+        edges, enhanced = [], []
+        for edge, enhance in zip(_edge_studies(seed), _enhance_studies(seed), strict=True):
+            edges.append(edge)
+            enhanced.append(enhance)
             if not as_json:
-                screen.print(f"\n[bold]{study.name}[/bold]  {study.features!r}\n[dim]{study.origin}[/dim]")
-                screen.print(_table(study))
-        write_page(edge_study_page(studies), report, force)
+                screen.print(f"\n[bold]{edge.name}[/bold]  {edge.features!r}\n[dim]{edge.origin}[/dim]")
+                screen.print(_edge_table(edge))
+                screen.print("", _enhance_table(enhance))
+        write_page(demo_page(edges, enhanced), report, force)
     if as_json:
-        results = [dict(data=s.name, origin=s.origin, rows=[row._asdict() for row in s.over_k]) for s in studies]
+        results = [_facts(*studies) for studies in zip(edges, enhanced, strict=True)]
         typer.echo(json.dumps(dict(report=str(report), **took, results=results)))
     else:
         screen.print(f"\nReport: [bold]{report.resolve()}[/bold]  ({took['seconds']:.0f} s)", soft_wrap=True)
@@ -56,7 +64,7 @@ def _new_folder() -> Path:
     return next(Path(name) for name in names if not Path(name).exists())
 
 
-def _studies(seed: int) -> Iterator[EdgeStudy]:
+def _edge_studies(seed: int) -> Iterator[EdgeStudy]:
     from kinfolk import datasets
     from kinfolk.experiments.edge_study import edge_study
 
@@ -70,19 +78,55 @@ def _studies(seed: int) -> Iterator[EdgeStudy]:
     yield edge_study(
         "celeb_like",
         "generated data: its graph behaves like that of MS-Celeb part 1",
-        datasets.celeb_like(300, seed=seed),
+        datasets.celeb_like(IDENTITIES, seed=seed),
         ks=(5, 10, 20, 40, 80, 120, 160),
         k=40,
     )
 
 
-def _table(study: EdgeStudy) -> Table:
+def _enhance_studies(seed: int) -> Iterator[EnhanceStudy]:
+    from kinfolk import datasets
+    from kinfolk.experiments.enhance_study import enhance_study
+
+    yield enhance_study("digits", "1,797 items of ten classes, all at once", datasets.digits(), seed=seed)
+    celeb = datasets.celeb_like(IDENTITIES_TO_ENHANCE, seed=seed)
+    half = IDENTITIES_TO_ENHANCE // 2
+    note = f"{half} identities of the part test; trained: on {half} others, of the part train"
+    yield enhance_study("celeb_like", note, celeb.part("test"), celeb.part("train"), seed=seed)
+
+
+def _facts(edge: EdgeStudy, enhanced: EnhanceStudy) -> dict[str, object]:
+    rows = [row._asdict() for row in edge.over_k]
+    scores = {name.replace("-", "_"): score for name, score in enhanced.scores.items()}
+    return dict(data=edge.name, origin=edge.origin, rows=rows, enhanced=dict(note=enhanced.note, map=scores))
+
+
+def _edge_table(study: EdgeStudy) -> Table:
     title = "Can an edge between two classes be told from a true one?"
     table = Table(title=title, title_justify="left", caption_justify="left", caption=study.sentence)
     for column in ("k", "noisy edges", "AUC one test (Sim-S)", "AUC many tests (Sim-M)", "difference"):
         table.add_column(column, justify="right")
     for row in study.over_k:
-        gain = row.auc_m - row.auc_s
-        shown = f"[{'green' if gain > 0 else 'red'}]{gain:+.2f}[/]"
-        table.add_row(str(row.k), f"{row.enr:.1%}", f"{row.auc_s:.2f}", f"{row.auc_m:.2f}", shown)
+        table.add_row(
+            str(row.k), f"{row.enr:.1%}", f"{row.auc_s:.2f}", f"{row.auc_m:.2f}", _gain(row.auc_m - row.auc_s)
+        )
     return table
+
+
+def _enhance_table(study: EnhanceStudy) -> Table:
+    title = "Does each item find its class? Raw features against enhanced ones"
+    table = Table(title=title, title_justify="left", caption_justify="left", caption=study.note)
+    table.add_column("features")
+    table.add_column("mAP x 100", justify="right")
+    table.add_column("gain", justify="right")
+    table.add_column("")
+    raw, *enhanced = study.scores.items()
+    for name, score in (raw, *enhanced):
+        color = "bright_black" if name == raw[0] else "green"
+        bar = ProgressBar(total=100, completed=score, width=BAR, complete_style=color)
+        table.add_row(name, f"{score:.2f}", "" if name == raw[0] else _gain(score - raw[1]), bar)
+    return table
+
+
+def _gain(points: float) -> str:
+    return f"[{'green' if points > 0 else 'red'}]{points:+.2f}[/]"

@@ -26,6 +26,8 @@ EXTRAS = {
     "pyg": ("torch-geometric", "NeighborGraph.to_pyg"),
     "networkx": ("networkx", "NeighborGraph.to_networkx"),
     "igraph": ("igraph", "NeighborGraph.to_igraph (GPL)"),
+    "infomap": ("infomap", "kf.cluster.Infomap (GPL)"),
+    "leiden": ("leidenalg", "kf.cluster.Leiden (GPL)"),
     "tensorboard": ("tensorboard", "GraphEnhancer(tensorboard=True)"),
     "bench": ("pynndescent", "the neighbour benchmark"),
     "docs": ("mkdocs-material", "building the documentation"),

@@ -68,8 +68,8 @@ def edge_study(name: str, origin: str, fs: FeatureSet, ks: Sequence[int], k: int
     graph = knn_graph(fs, max(ks))
     shown = graph.restrict(k)
     one, many = (
-        Scored(title, sim(shown), roc(shown, sim(shown), fs.labels))
-        for title, sim in (("Sim-S, one test", sim_s), ("Sim-M, many tests", sim_m))
+        Scored(title, scores, roc(shown, scores, fs.labels))
+        for title, scores in (("Sim-S, one test", sim_s(shown)), ("Sim-M, many tests", sim_m(shown)))
     )
     same_class = fs.labels[shown.indices] == fs.labels[:, None]
     return EdgeStudy(name, origin, fs, edge_noise_over_k(fs, ks, graph), k, same_class, one, many)

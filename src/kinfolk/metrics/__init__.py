@@ -1,6 +1,73 @@
 """Scores. Labels below zero mean unknown: such a row is of nobody's class."""
 
-from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc
-from kinfolk.metrics.retrieval import mean_average_precision
+from kinfolk.metrics.bootstrap import (
+    Difference,
+    IdentityScores,
+    Interval,
+    bootstrap,
+    clustering_scores,
+    compare,
+    graph_scores,
+    retrieval_scores,
+)
+from kinfolk.metrics.clustering import (
+    ClusteringReport,
+    Score,
+    SizeBucket,
+    VMeasure,
+    ari,
+    bcubed,
+    by_class_size,
+    clustering_report,
+    contingency,
+    nmi,
+    pairwise,
+    v_measure,
+)
+from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc, tpr_at_fpr
+from kinfolk.metrics.retrieval import (
+    QueryScores,
+    RetrievalReport,
+    cmc,
+    mean_average_precision,
+    mean_inverse_negative_penalty,
+    query_scores,
+    r_precision,
+    retrieval_report,
+)
 
-__all__ = ["Roc", "edge_noise_rate", "mean_average_precision", "pair_auc", "roc"]
+__all__ = [
+    "ClusteringReport",
+    "Difference",
+    "IdentityScores",
+    "Interval",
+    "QueryScores",
+    "RetrievalReport",
+    "Roc",
+    "Score",
+    "SizeBucket",
+    "VMeasure",
+    "ari",
+    "bcubed",
+    "bootstrap",
+    "by_class_size",
+    "clustering_report",
+    "clustering_scores",
+    "cmc",
+    "compare",
+    "contingency",
+    "edge_noise_rate",
+    "graph_scores",
+    "mean_average_precision",
+    "mean_inverse_negative_penalty",
+    "nmi",
+    "pair_auc",
+    "pairwise",
+    "query_scores",
+    "r_precision",
+    "retrieval_report",
+    "retrieval_scores",
+    "roc",
+    "tpr_at_fpr",
+    "v_measure",
+]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk.errors import InputError
+from kinfolk.metrics.labels import numbered
 
 BLOCK_PAIRS = 1 << 22
 
@@ -52,7 +53,7 @@ def pair_auc(g: Graph, scores: ArrayLike, y: ArrayLike) -> float:
 
     AUC = P(score of a same-class pair > score of another pair) + P(equal) / 2
 
-    Shapes: g.indices (n, k), scores (n, k), y (n,). Memory: one copy of the scores.
+    Shapes: g.indices (n, k), scores (n, k), y (n,). Memory: one copy of the scores and blocks of 100 MiB.
 
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
@@ -65,7 +66,8 @@ def pair_auc(g: Graph, scores: ArrayLike, y: ArrayLike) -> float:
 def roc(g: Graph, scores: ArrayLike, y: ArrayLike, points: int = 1000) -> Roc:
     """Return the ROC curve of `scores` over all neighbour pairs at about `points` thresholds, each point exact.
 
-    Half of the points are spread evenly, half towards false positive rate 0, where verification is decided.
+    Half of the points are spread evenly, half towards false positive rate 0, where verification is decided. Memory as
+    `pair_auc`.
 
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
@@ -85,11 +87,33 @@ def roc(g: Graph, scores: ArrayLike, y: ArrayLike, points: int = 1000) -> Roc:
     return Roc(fpr=above[0], tpr=above[1], thresholds=thresholds)
 
 
+def tpr_at_fpr(g: Graph, scores: ArrayLike, y: ArrayLike, fprs: ArrayLike) -> NDArray[np.float64]:
+    r"""Return the true positive rate over all neighbour pairs at given false positive rates, exactly: shape of `fprs`.
+
+    TPR(f) = max { P(score of a same-class pair >= t) : P(score of another pair >= t) <= f }
+
+    The best of all thresholds that keep the promise, nothing is interpolated. Memory as `pair_auc`.
+
+    >>> import kinfolk as kf
+    >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
+    >>> kf.metrics.tpr_at_fpr(g, kf.sim_s(g), [0, 0, 1, 1], [0, 0.5])
+    array([1., 1.])
+    """
+    asked = np.asarray(fprs, dtype=np.float64)
+    if not np.all((asked >= 0) & (asked <= 1)):
+        raise InputError(f"fprs must lie between 0 and 1, not {asked.tolist()}")
+    positive, negative = _sorted_scores(g, scores, y)
+    n = len(negative)
+    allowed = np.round(asked * n).astype(np.int64)
+    allowed -= allowed / n > asked  # a product such as 0.29 * 100 may round to the wrong side of a whole number
+    one_too_many = negative[n - 1 - np.minimum(allowed, n - 1)]
+    missed = np.where(allowed < n, np.searchsorted(positive, one_too_many, side="right"), 0)
+    return (len(positive) - missed) / len(positive)
+
+
 def _same_class(g: Graph, y: ArrayLike) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
-    labels = np.asarray(y)
     n, k = g.indices.shape
-    if labels.shape != (n,):
-        raise InputError(f"one label a row was expected: {n}, the shape is {labels.shape}")
+    labels = numbered(y, n)
     step = max(1, BLOCK_PAIRS // k)
     for start in range(0, n, step):
         rows = slice(start, start + step)
@@ -101,13 +125,17 @@ def _sorted_scores(g: Graph, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[n
     values = np.asarray(scores)
     if values.shape != g.indices.shape:
         raise InputError(f"scores must be aligned with the graph, {g.indices.shape}, not {values.shape}")
-    sides: tuple[list[NDArray], list[NDArray]] = ([], [])
+    both = np.empty(values.size, dtype=values.dtype)  # same-class pairs from the front, the others from the back
+    front, back = 0, values.size
     for rows, same in _same_class(g, y):
-        if np.isnan(values[rows]).any():
+        block = values[rows]
+        if np.isnan(block).any():
             raise InputError(f"scores: a NaN between rows {rows.start} and {rows.stop}")
-        sides[0].append(values[rows][same])
-        sides[1].append(values[rows][~same])
-    positive, negative = np.concatenate(sides[0]), np.concatenate(sides[1])
+        kin = int(np.count_nonzero(same))
+        both[front : front + kin] = block[same]
+        both[back - same.size + kin : back] = block[~same]
+        front, back = front + kin, back - same.size + kin
+    positive, negative = both[:front], both[front:]
     if len(positive) == 0 or len(negative) == 0:
         kind = "same class" if len(positive) == 0 else "different classes"
         raise InputError(f"no pair of the graph joins {kind}: a ROC curve needs both kinds")

@@ -113,6 +113,10 @@ class Encoder(nn.Module):
         Shapes: x (B, L, in_dim), mask (B, L) True where a row is real  ->  (B, out_dim or in_dim). L may differ from
         k + 1. `projected` is for `encode`.
         """
+        return self.head(self.probe_rows(x, mask, projected))
+
+    def probe_rows(self, x: Tensor, mask: Tensor | None = None, projected: Projected | None = None) -> Tensor:
+        """Return the probes' rows of the last layer, (B, in_dim): all of `forward` but the head."""
         if x.dim() != 3 or x.shape[-1] != self.config.in_dim or not x.shape[1]:
             raise InputError(f"sub-graphs of the shape (B, L, {self.config.in_dim}) are expected, not {tuple(x.shape)}")
         if mask is not None:
@@ -125,7 +129,11 @@ class Encoder(nn.Module):
         final = len(self.layers) - 1
         for number, layer in enumerate(self.layers):
             x = layer(x, mask, rows=1 if number == final else None, projected=projected if number == 0 else None)
-        z = normalize(x[:, 0], dim=-1)
+        return x[:, 0]
+
+    def head(self, row: Tensor) -> Tensor:
+        """Return the probes' vectors from their rows of the last layer, (B, in_dim) -> (B, out_dim or in_dim)."""
+        z = normalize(row, dim=-1)
         if self.last is None or self.activation is None:
             return z
         return normalize(self.activation(self.last(z)), dim=-1)
@@ -138,7 +146,7 @@ class Encoder(nn.Module):
 
         >>> encoder = Encoder(EncoderConfig(in_dim=2, k=2, attention="self", layers=2, width=4))
         >>> {name: tuple(known.shape) for name, known in encoder.precompute(torch.ones(9, 2)).items()}
-        {'value': (9, 2), 'query': (9, 4), 'key': (9, 4)}
+        {'value': (9, 2), 'asked': (9, 2)}
         """
         first = self.layers[0]
         assert isinstance(first, GCNLayer | TransformerLayer)
@@ -156,8 +164,23 @@ class Encoder(nn.Module):
         >>> bool((encoder.encode(features, nodes) == encoder(features[nodes])).all())
         True
         """
-        projected = {name: rows[nodes] for name, rows in (cache or {}).items()}
-        return self(features[nodes], mask, projected or None)
+        return self.head(self.encode_rows(features, nodes, mask, cache))
+
+    def encode_rows(
+        self, features: Tensor, nodes: Tensor, mask: Tensor | None = None, cache: Projected | None = None
+    ) -> Tensor:
+        """Return the probes' rows of the last layer, (B, in_dim): all of `encode` but the head."""
+        projected = {name: take(rows, nodes) for name, rows in (cache or {}).items()}
+        return self.probe_rows(take(features, nodes), mask, projected or None)
+
+
+def take(rows: Tensor, nodes: Tensor) -> Tensor:
+    """Return rows[nodes], (N, M) and (B, L) -> (B, L, M), some five times faster than by that indexing.
+
+    >>> take(torch.eye(2), torch.tensor([[1, 0, 1]])).shape
+    torch.Size([1, 3, 2])
+    """
+    return rows.index_select(0, nodes.flatten()).view(*nodes.shape, -1)
 
 
 def _layer(config: EncoderConfig) -> GCNLayer | TransformerLayer:

@@ -80,8 +80,11 @@ class GCNLayer(nn.Module):
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> Tensor:
         """Return the first R rows of X', (B, R, M')."""
-        known = projected or {}
-        weights = self.attention.weights(x, mask, rows, projected)
+        return self.mix(self.attention.weights(x, mask, rows, projected), x, projected)
+
+    def mix(self, weights: Tensor, x: Tensor, projected: Projected | None = None) -> Tensor:
+        """Return X' from the weights A (B, H, R, L) of its first R rows, (B, R, M')."""
+        known, rows = projected or {}, weights.shape[2]
         mixed = attend(weights, x, self.weight[-self.dim :], known.get("value"))
         if self.concat:
             mixed = mixed + (known["own"][:, :rows] if known else x[:, :rows] @ self.weight[: self.dim])
@@ -126,9 +129,12 @@ class TransformerLayer(nn.Module):
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> Tensor:
         """Return the first R rows of X', (B, R, M)."""
-        weights = self.attention.weights(x, mask, rows, projected)
+        return self.mix(self.attention.weights(x, mask, rows, projected), x, projected)
+
+    def mix(self, weights: Tensor, x: Tensor, projected: Projected | None = None) -> Tensor:
+        """Return X' from the weights A (B, H, R, L) of its first R rows, (B, R, M)."""
         mixed = attend(weights, x, self.value, (projected or {}).get("value")) @ self.output
-        y = self.norm_mixed(x[:, :rows] + mixed)
+        y = self.norm_mixed(x[:, : weights.shape[2]] + mixed)
         return self.norm_out(y + self.second(nn.functional.gelu(self.first(y))))
 
 

@@ -1,14 +1,15 @@
 r"""Propagation: every row becomes the mean of its kin, several times over.
 
-The band of attention on the whole graph. Row i looks at itself and its 2 k nearest neighbours:
+The band of attention on the whole graph. Row i looks at itself and its 2 s nearest neighbours:
 
-    A_ij = softmax_j(theta_q log p_ij + theta_s (cos(x_i, x_j) - 1) + log r_ij),     A's own score for i itself: 0
+    A^(s)_ij = softmax_j(theta_q log p_ij + theta_s (cos(x_i, x_j) - 1) + log r_ij),     the score for i itself: 0
 
-    Z = A^h X,   rows of Z divided by their lengths
+    A = the mean of A^(s) over s = 0.6 k and s = 1.2 k,     Z = A^h X,   rows of Z divided by their lengths
 
-p_ij: the kinship of the edge (quartet: many tests); cos: one test (self); r_ij = 1 where i is among the k nearest of j
-as j is among those of i, `one_way` where it is not. Each row of A is computed once and serves every probe that passes
-by: h hops cost h sparse products, where sub-graphs of every probe would compute all rows again for each of them.
+p_ij: the kinship of the edge (quartet: many tests), asked in units of s; cos: one test (self); r_ij = 1 where i is
+among the s nearest of j as j is among those of i, `one_way` where it is not. Two scales, because classes of one set
+differ in size and k is an estimate. Each row of A is computed once and serves every probe that passes by: h hops cost h
+sparse products, where sub-graphs of every probe would compute all rows again for each of them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from kinfolk.threads import thread_count
 NEGLIGIBLE = 1e-6
 TRAINING_FREE_SCALE = 15.0
 ATTENTIONS = ("none", "self", "quartet", "band")
+SCALES = (0.6, 1.2)  # of k
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,14 @@ class Propagation:
     """The numbers of the equation above. `attention` says which terms there are; none: the plain mean of k neighbours.
 
     >>> Propagation().hops
-    3
+    5
     """
 
     attention: str = "band"
     theta_q: float = 1.25
     theta_s: float = 0.0
-    one_way: float = 0.3
-    hops: int = 3
+    one_way: float = 0.2
+    hops: int = 5
 
     def __post_init__(self) -> None:
         if self.attention not in ATTENTIONS:
@@ -53,6 +55,24 @@ class Propagation:
             raise InputError(f"hops must be a whole number from 1 on, not {self.hops!r}")
         if not 0 < self.one_way <= 1:
             raise InputError(f"one_way must lie above 0 and not above 1, not {self.one_way}")
+
+
+def scales_of(k: int) -> list[int]:
+    """Return the scales at which kinship is asked.
+
+    >>> scales_of(20), scales_of(1)
+    ([12, 24], [1, 1])
+    """
+    return [max(1, round(share * k)) for share in SCALES]
+
+
+def window_of(k: int) -> int:
+    """Return how many neighbours a row looks at.
+
+    >>> window_of(20)
+    48
+    """
+    return WINDOW * scales_of(k)[-1]
 
 
 def attention_rows(
@@ -72,9 +92,11 @@ def attention_rows(
         if settings.attention == "self":
             scores = settings.theta_s * (np.asarray(asking.similarities[:, : min(k, asking.k)]) - 1)
         return _softmax_with_own(scores)
-    weights = np.empty((len(asking), 1 + min(WINDOW * k, g.k, asking.k)), dtype=np.float32)
-    for rows, log_p, reciprocal in kin_blocks(net, g, k, queries=queries):
-        weights[rows] = weigh(settings, log_p, reciprocal, asking.similarities[rows])
+    weights = np.zeros((len(asking), 1 + min(window_of(k), g.k, asking.k)), dtype=np.float32)
+    for scale in scales_of(k):
+        for rows, log_p, reciprocal in kin_blocks(net, g, min(scale, g.k), queries=queries):
+            found = weigh(settings, log_p, reciprocal, asking.similarities[rows])
+            weights[rows, : found.shape[1]] += found / len(SCALES)
     return weights
 
 

@@ -1,40 +1,33 @@
-"""The report of one test against many, as the demo writes it."""
+"""The part of the report that shows one test against many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import kinfolk
 from kinfolk.experiments.edge_study import EdgeStudy
 from kinfolk.report.figures import roc_curves, similarity_histograms, to_svg
-from kinfolk.report.page import Card, Figure, Page, Table
+from kinfolk.report.page import Card, Figure, Table
 
-LEAD = (
-    "A neighbour graph joins each vector to its nearest ones, and some of these edges are wrong. Sim-S judges an edge "
-    "by one test, the similarity of its two ends. Sim-M asks every neighbour that both ends share. It needs "
-    "enough tests (k not too small) and loses where k is much larger than a class, because strangers then vouch for "
-    "strangers. Every number on this page was measured in the run that wrote it."
-)
 HISTOGRAM_TEXT = "The less the two hills overlap, the better an edge between classes can be told from a true one."
 ROC_TEXT = "For each share of noisy edges let through, the share of true edges kept: higher and further left is better."
 
 
-def edge_study_page(studies: Sequence[EdgeStudy]) -> Page:
-    """Return the page of several studies: cards, a table for each, score distributions, ROC curves."""
-    curves = {f"{s.name}, k={s.k}": {x.name: x.curve for x in (s.one_test, s.many_tests)} for s in studies}
-    sections: list[Table | Figure] = [
-        *[_table(study) for study in studies],
-        *[_histograms(study) for study in studies],
-        Figure("Which edges are true?", to_svg(roc_curves(curves)), ROC_TEXT),
-    ]
-    return Page("kinfolk demo", LEAD, [_card(s) for s in studies], sections, f"kinfolk {kinfolk.__version__}")
-
-
-def _card(study: EdgeStudy) -> Card:
+def edge_card(study: EdgeStudy) -> Card:
+    """Return the first thing to see: the noisy edges that one test and that many tests let through."""
     value = f"{study.one_test.noise_let_through:.1%} → {study.many_tests.noise_let_through:.1%}"
     return Card(
         value, f"noisy edges let through, {study.name}", f"one test → many tests, k={study.k}, 95% of true edges kept"
     )
+
+
+def edge_sections(studies: Sequence[EdgeStudy]) -> list[Table | Figure]:
+    """Return a table for each study, its score distributions, and the ROC curves of all."""
+    curves = {f"{s.name}, k={s.k}": {x.name: x.curve for x in (s.one_test, s.many_tests)} for s in studies}
+    return [
+        *[_table(study) for study in studies],
+        *[_histograms(study) for study in studies],
+        Figure("Which edges are true?", to_svg(roc_curves(curves)), ROC_TEXT),
+    ]
 
 
 def _table(study: EdgeStudy) -> Table:
@@ -46,7 +39,7 @@ def _table(study: EdgeStudy) -> Table:
     best = frozenset((i, 3 if r.auc_m > r.auc_s else 2) for i, r in enumerate(study.over_k))
     n, d = study.features.features.shape
     text = f"{study.origin[:1].upper()}{study.origin[1:]}; {n:,} vectors of {d} dimensions. {study.sentence}"
-    return Table(study.name, columns, rows, text, best)
+    return Table(f"Edges, {study.name}", columns, rows, text, best)
 
 
 def _histograms(study: EdgeStudy) -> Figure:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from kinfolk.metrics import Roc
@@ -15,6 +18,7 @@ from kinfolk.metrics import Roc
 # the Okabe-Ito palette: told apart with every kind of colour vision
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 PAPER = "#8a8f98"
+COSINES = (0.98, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0, -0.3, -0.6)
 
 
 def to_svg(figure: Figure) -> str:
@@ -57,14 +61,68 @@ def similarity_histograms(
     """Draw how each score is distributed over true and over noisy edges: {title: (scores, same class)}."""
     figure, axes = panels(len(scores), height=3.0)
     for ax, (title, (values, same)) in zip(axes, scores.items(), strict=True):
-        bins = np.linspace(values.min(), values.max(), 80).tolist()
-        for color, name, mask in ((COLORS[2], "same class", same), (COLORS[1], "different classes", ~same)):
-            ax.hist(values[mask], bins, density=True, color=color, alpha=0.55, label=name)
-        # square roots keep a tall narrow hill from flattening a wide one
-        ax.set_yscale("function", functions=(np.sqrt, np.square))
-        ax.set(title=title, yticks=[], xlabel="score of an edge")
+        _hills(ax, values, same)
+        ax.set(title=title, xlabel="score of an edge")
         ax.legend(frameon=False)
     return figure
+
+
+def before_and_after(
+    maps: Mapping[str, NDArray[np.float64]],
+    labels: NDArray[np.int64],
+    similarities: Sequence[NDArray[np.float32]],
+    same: NDArray[np.bool_],
+) -> Figure:
+    """Draw versions of the same features side by side: a map of some rows, and the cosines of neighbour pairs below.
+
+    maps: {title: (m, 2)} with the labels (m,) of its rows; similarities: one (n, k) a map; same (n, k): same class.
+    """
+    figure = Figure(figsize=(10.4, 6.2), layout=ConstrainedLayoutEngine(w_pad=0.12))
+    rows = figure.subplots(2, len(maps), height_ratios=(1.8, 1), squeeze=False)
+    for ax, (title, points) in zip(rows[0], maps.items(), strict=True):
+        labelled_map(ax, points, labels)
+        ax.set_title(title, fontsize=13)
+    for ax, values in zip(rows[1], similarities, strict=True):
+        _hills(ax, -np.arccos(values.clip(-1, 1)), same)
+        shown = _apart(float(values.min()))
+        ax.set_xticks(-np.arccos(shown), [f"{cosine:g}" for cosine in shown])
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_xlabel("cosine of two neighbours")
+    figure.legend(*rows[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def labelled_map(ax: Axes, points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+    """Draw points (m, 2) in the colour of their class, with its name above the middle of each class."""
+    classes = dict(zip(np.unique(labels), cycle(COLORS), strict=False))
+    for label, color in classes.items():
+        x, y = points[labels == label].T
+        ax.scatter(x, y, s=12, color=color, linewidths=0, alpha=0.7)
+    for label, color in classes.items():
+        middle = np.median(points[labels == label], axis=0)
+        name = ax.annotate(str(label), middle, (0, 6), textcoords="offset points", ha="center", color=color)
+        name.set(fontsize=13, fontweight="bold", path_effects=[withStroke(linewidth=3.5, foreground="white")])
+    ax.margins(0.08, 0.12)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_color("#d5dae2")
+
+
+def _apart(lowest: float) -> list[float]:
+    """Return cosines from 1 down to the lowest whose angles are far enough apart to be written side by side."""
+    shown: list[float] = [1]
+    for cosine in COSINES:
+        if cosine >= lowest and np.arccos(cosine) - np.arccos(shown[-1]) > np.arccos(lowest) / 9:
+            shown.append(cosine)
+    return shown
+
+
+def _hills(ax: Axes, values: NDArray[np.float32], same: NDArray[np.bool_]) -> None:
+    bins = np.linspace(values.min(), values.max(), 80).tolist()
+    for color, name, mask in ((COLORS[2], "same class", same), (COLORS[1], "different classes", ~same)):
+        ax.hist(values[mask], bins, density=True, histtype="stepfilled", color=color, alpha=0.55, label=name)
+    # square roots keep a tall narrow hill from flattening a wide one
+    ax.set_yscale("function", functions=(np.sqrt, np.square))
+    ax.set(yticks=[])
 
 
 def over_k(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from kinfolk.files import replacing
 from kinfolk.report.figures import COLORS, panels, to_svg
 
 SUFFIXES = (".svg", ".png", ".pdf")
+STYLES = ("-", "--", ":")  # of the lines, when there are more stages than colours
 
 
 def learning_curves(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], force: bool = False) -> Path:
@@ -66,28 +67,28 @@ def running_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64
 def _draw(stages: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     scored = any(row["score"] is not None for rows in stages.values() for row in rows)
     figure, axes = panels(1 + scored)
-    for color, (stage, rows) in zip(cycle(COLORS), stages.items(), strict=False):
-        _draw_losses(axes[0], rows, stage, color)
+    for (style, color), (stage, rows) in zip(cycle(product(STYLES, COLORS)), stages.items(), strict=False):
+        _draw_losses(axes[0], rows, stage, color, style)
         if scored:
-            _draw_scores(axes[1], rows, stage, color)
+            _draw_scores(axes[1], rows, color, style)
     for ax, title in zip(axes, ("loss", "validation score"), strict=False):
         ax.set(title=title, xlabel="steps")
-        ax.legend(frameon=False, fontsize=8)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     losses = [row["loss"] for rows in stages.values() for row in rows if row["loss"] is not None]
     if losses and 0 < 20 * min(losses) < max(losses):
         axes[0].set_yscale("log")
     return figure
 
 
-def _draw_losses(ax: Axes, rows: Sequence[Mapping[str, Any]], stage: str, color: str) -> None:
+def _draw_losses(ax: Axes, rows: Sequence[Mapping[str, Any]], stage: str, color: str, style: str) -> None:
     steps, losses = _column(rows, "loss")
-    ax.plot(steps, losses, color=color, alpha=0.25, linewidth=1)
-    ax.plot(steps, running_mean(losses, max(len(losses) // 25, 1)), color=color, label=stage, linewidth=2)
+    ax.plot(steps, losses, color=color, alpha=0.15, linewidth=1)
+    ax.plot(steps, running_mean(losses, max(len(losses) // 25, 1)), style, color=color, label=stage, linewidth=2)
 
 
-def _draw_scores(ax: Axes, rows: Sequence[Mapping[str, Any]], stage: str, color: str) -> None:
+def _draw_scores(ax: Axes, rows: Sequence[Mapping[str, Any]], color: str, style: str) -> None:
     steps, scores = _column(rows, "score")
-    ax.plot(steps, scores, "o-", color=color, label=stage, markersize=4)
+    ax.plot(steps, scores, f"o{style}", color=color, markersize=4)
     if len(scores):
         best = int(np.argmax(scores))
         ax.plot(steps[best], scores[best], "o", color=color, markersize=10, markerfacecolor="none")

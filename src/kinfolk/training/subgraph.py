@@ -12,13 +12,16 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph
-from kinfolk.nn.encoder import Encoder
+from kinfolk.nn.attention import Projected
+from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.losses import hinge_loss, supervised_contrastive
+from kinfolk.nn.shared import SharedBatch, serves, shared_rows
 from kinfolk.training.loop import StageResult
 from kinfolk.training.session import Session
 
@@ -27,7 +30,8 @@ PAPER_STEPS, PAPER_RATE, WARM_UP, FLOOR = 100_000, 0.008, 1024, 0.05
 SEEDS, NEIGHBORS = 8, 32
 FAST_STEPS, FAST_RATE, THETA_RATE, TEMPERATURE = 300, 3e-4, 0.02, 0.1
 VALIDATE_EVERY, HELD_BACK = 50, 0.25
-BLOCK_ENTRIES = 1 << 22  # floats of a gathered block
+BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: what stays in the cache
+HEAD_ROWS = 128
 
 
 def encode_all(
@@ -35,7 +39,8 @@ def encode_all(
 ) -> NDArray[np.float32]:
     """Return the encoded rows, block after block: features (n, d), indices (m, k) of each probe's neighbours -> (m, o).
 
-    `probes`: the probes' own features where they are not the rows of `features`.
+    `probes`: the probes' own features where they are not the rows of `features`. Where they are, near probes go into
+    the same block, and a block whose sub-graphs overlap much is encoded as one (see `kinfolk.nn.shared`).
 
     >>> from kinfolk.nn.encoder import EncoderConfig
     >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
@@ -43,21 +48,66 @@ def encode_all(
     (2, 2)
     """
     rows = torch.from_numpy(np.ascontiguousarray(features))
+    own = rows if probes is None else torch.from_numpy(np.ascontiguousarray(probes))
     encoder.eval()
-    step = max(1, BLOCK_ENTRIES // ((indices.shape[1] + 1) * features.shape[1]))
-    results = []
+    deep = len(encoder.layers) > 1
+    step = max(1, BLOCK_ENTRIES // ((indices.shape[1] + 1) * features.shape[1] * (1 + deep)))
+    share = serves(encoder) and indices.shape[1] > 0
+    near = share and probes is None
+    order = near_order(np.asarray(indices, dtype=np.int64)) if near else np.arange(len(indices))
     with torch.inference_mode():
-        own = None if probes is None else torch.from_numpy(np.ascontiguousarray(probes))
-        cache = encoder.precompute(rows) if own is None else {}
-        for start in range(0, len(indices), step):
-            neighbors = torch.from_numpy(np.asarray(indices[start : start + step], dtype=np.int64))
-            if own is None:
-                me = torch.arange(start, start + len(neighbors))[:, None]
-                results.append(encoder.encode(rows, torch.cat([me, neighbors], dim=1), cache=cache).numpy())
-            else:
-                block = torch.cat([own[start : start + step, None], rows[neighbors]], dim=1)
-                results.append(encoder(block).numpy())
-    return np.concatenate(results)
+        cache = encoder.precompute(rows) if probes is None else {}
+        mixed = torch.empty(len(order), encoder.config.in_dim)
+        for start in range(0, len(order), step):
+            some = torch.from_numpy(order[start : start + step])
+            neighbors = torch.from_numpy(np.asarray(indices[order[start : start + step]], dtype=np.int64))
+            mixed[some] = _mixed_rows(encoder, own, rows, some, neighbors, cache, share)
+        result = torch.empty(len(order), encoder.config.out_dim or encoder.config.in_dim)
+        for start in range(0, len(order), HEAD_ROWS):  # its weights are large beside a block of few probes
+            result[start : start + HEAD_ROWS] = encoder.head(mixed[start : start + HEAD_ROWS])
+    return result.numpy()
+
+
+def _mixed_rows(
+    encoder: Encoder, own: Tensor, rows: Tensor, me: Tensor, neighbors: Tensor, cache: Projected, share: bool
+) -> Tensor:
+    probes = own.index_select(0, me)
+    if share:
+        batch = SharedBatch.where_it_pays(probes, rows, neighbors)
+        if batch is not None:
+            return shared_rows(encoder, batch)
+    if own is rows:
+        return encoder.encode_rows(rows, torch.cat([me[:, None], neighbors], dim=1), cache=cache)
+    return encoder.probe_rows(torch.cat([probes[:, None], take(rows, neighbors)], dim=1))
+
+
+@njit(cache=True)
+def near_order(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return an order of the probes, in which near ones follow each other, in O(m k): indices (m, k) -> (m,).
+
+    A walk: from a probe to the nearest of its neighbours not yet visited; where there is none, on from the first probe
+    not yet visited.
+
+    >>> near_order(np.array([[2, 1], [3, 2], [0, 3], [1, 0]])).tolist()
+    [0, 2, 3, 1]
+    """
+    m = len(indices)
+    visited = np.zeros(m, dtype=np.bool_)
+    order = np.empty(m, dtype=np.int64)
+    found = 0
+    for first in range(m):
+        at = first
+        while at >= 0 and not visited[at]:
+            visited[at] = True
+            order[found] = at
+            found += 1
+            onward = -1
+            for neighbor in indices[at]:
+                if neighbor < m and not visited[neighbor]:
+                    onward = neighbor
+                    break
+            at = onward
+    return order
 
 
 def train_paper(

@@ -6,33 +6,31 @@ import hashlib
 import json
 import os
 import warnings
-from dataclasses import asdict
 from typing import Any, Literal, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kinfolk.enhance.folder import load_enhancer, plain, save_enhancer
+from kinfolk.enhance.settings import check_settings, first_propagation, new_encoder, wants_subgraphs
 from kinfolk.errors import InputError
-from kinfolk.features import FeatureSet, Matrix, as_matrix, unit_rows
+from kinfolk.features import FeatureSet, Matrix, as_matrix, of_length_one, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.neighbors.search import Method
-from kinfolk.nn.encoder import Encoder, EncoderConfig
+from kinfolk.nn.encoder import Encoder
 from kinfolk.nn.kinship import GRID, Kinship, grid_of, kin_scale
-from kinfolk.nn.propagate import ATTENTIONS, Propagation, attention_rows, propagate, training_free_rows
+from kinfolk.nn.propagate import attention_rows, propagate, training_free_rows, window_of
 from kinfolk.similarity import choose_k
 from kinfolk.similarity.scales import WINDOW
 from kinfolk.threads import share_threads
 from kinfolk.training.checkpoint import Checkpoints
-from kinfolk.training.fast import FEWEST_CLASSES, apply_metric, fit_fast, k_between
-from kinfolk.training.folder import load_model, save_model
+from kinfolk.training.fast import FEWEST_CLASSES, apply_metric, fit_fast, k_for
 from kinfolk.training.log import TrainingLog
 from kinfolk.training.session import Session
 from kinfolk.training.subgraph import FAST_STEPS, PAPER_STEPS, encode_all, train_fast, train_paper
 
-KIND = "GraphEnhancer"
 PAPER_K = 80
 PAPER_DIM = 2048
 FEWEST_ROWS_TO_CHOOSE = 60  # below it k is the one of the fit: so few rows say little about their classes
@@ -63,7 +61,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     recipe           "fast": the best we know; "paper": the paper's network, loss and optimiser, see also `paper`
     model            "propagate": attention on the whole graph, `hops` times; "subgraph": an encoder of each row's
                      sub-graph; "auto": propagate where the fast recipe has the form asked for
-    hops             of the propagation; None: 3, or chosen on held-back identities
+    hops             of the propagation; None: 5, or 3 without the kinship network
     pretrained       False: the label-free form does without the shipped kinship network (the paper's tests at one k)
     rounds           how often the graph is built again from the enhanced features
     fusion, quartet_weights, heads, normalize, out_dim    of the sub-graph model, see `kinfolk.nn.EncoderConfig`
@@ -80,7 +78,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     >>> fs = kf.datasets.digits()
     >>> Z = GraphEnhancer().fit(fs).transform(fs)
     >>> [round(kf.metrics.mean_average_precision(V, fs.labels), 2) for V in (fs, Z)]
-    [0.66, 0.83]
+    [0.66, 0.84]
     """
 
     def __init__(  # noqa: D107
@@ -147,7 +145,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> GraphEnhancer(k=10).fit(fs, fs.labels).trained_
         True
         """
-        self._check_settings()
+        check_settings(self)
         share_threads()
         self.__dict__.pop("k_", None)  # of an earlier fit
         labels = self._labels(X, y)
@@ -159,14 +157,15 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.metric_: NDArray[np.float32] | None = None
         self.net_ = Kinship.shipped()
         self.encoder_: Encoder | None = None
-        self.propagation_ = self._start()
+        self.propagation_ = first_propagation(self)
         self.trained_ = False
         self.scores_: dict[str, float] = {}
-        self.k_ = self._k_of_fit(_centred(unit, self.mean_))
-        if self._subgraph:
-            self.encoder_ = self._new_encoder(labels is not None)
+        self.k_ = self._k_of_fit(of_length_one(unit - self.mean_, unit))
+        self.k_free_ = self.k_
+        if wants_subgraphs(self):
+            self.encoder_ = new_encoder(self, labels is not None)
         if labels is not None:
-            self._learn(_centred(unit, self.mean_), labels)
+            self._learn(of_length_one(unit - self.mean_, unit), labels)
         self._n_features_out = self.encoder_.config.out_dim or unit.shape[1] if self.encoder_ else unit.shape[1]
         return self
 
@@ -182,15 +181,18 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (297, 64)
         """
         check_is_fitted(self)
-        self._check_settings()
+        check_settings(self)
         share_threads()
-        asked = self._prepared(X, "X")
-        known = None if reference is None else self._prepared(reference, "the reference")
+        plain = self._centred(X, "X")
+        asked = apply_metric(plain, self.metric_)
+        if reference is None:
+            for _ in range(self.rounds):
+                asked = self._enhance(asked, plain)
+            return asked
+        plain = self._centred(reference, "the reference")
+        known = apply_metric(plain, self.metric_)
         for _ in range(self.rounds):
-            if known is None:
-                asked = self._enhance(asked)
-            else:
-                asked, known = self._enhance_against(asked, known)
+            asked, known = self._enhance_against(asked, known, plain)
         return asked
 
     def fit_transform(self, X: Matrix, y: ArrayLike | None = None, **_: Any) -> NDArray[np.float32]:
@@ -211,23 +213,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         2
         """
         check_is_fitted(self)
-        config = dict(
-            parameters=_plain(self.get_params()),
-            k=self.k_,
-            trained=self.trained_,
-            scores=self.scores_,
-            propagation=asdict(self.propagation_),
-            encoder=asdict(self.encoder_.config) if self.encoder_ else None,
-            n_features=self.n_features_in_,
-        )
-        tensors: dict[str, Any] = {"mean": self.mean_}
-        # the shipped network goes with the model: a later release may ship another
-        tensors |= {f"kinship.{name}": value for name, value in self.net_.state_dict().items()}
-        if self.metric_ is not None:
-            tensors["metric"] = self.metric_
-        if self.encoder_ is not None:
-            tensors |= {f"encoder.{name}": value for name, value in self.encoder_.state_dict().items()}
-        save_model(path, kind=KIND, config=config, tensors=tensors, card=_card(self), force=force)
+        save_enhancer(self, path, force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -237,60 +223,9 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Traceback (most recent call last):
         kinfolk.errors.InputError: nowhere does not exist: a model folder was expected
         """
-        _, config, tensors = load_model(path, kind=KIND)
-        try:
-            found = cls(**config["parameters"])
-            found.k_, found.trained_ = config["k"], config["trained"]
-            found.scores_ = config["scores"]
-            found.n_features_in_ = config["n_features"]
-            found.mean_ = tensors["mean"].numpy()
-            found.metric_ = tensors["metric"].numpy() if "metric" in tensors else None
-            found.propagation_ = Propagation(**config["propagation"])
-            found.net_ = Kinship.shipped()
-            found.net_.load_state_dict(_group(tensors, "kinship."))
-            found.encoder_ = Encoder(EncoderConfig(**config["encoder"])) if config["encoder"] else None
-            if found.encoder_ is not None:
-                found.encoder_.load_state_dict(_group(tensors, "encoder."))
-            out = found.encoder_.config.out_dim if found.encoder_ else None
-            found._n_features_out = out or found.n_features_in_
-        except (KeyError, TypeError, RuntimeError) as problem:
-            raise InputError(f"{path} is not a model this version can read: {problem}") from None
-        return found
+        return load_enhancer(cls, path)
 
     # ---- how the parts are chosen
-
-    @property
-    def _subgraph(self) -> bool:
-        """Whether the sub-graph model is meant."""
-        if self.model != "auto":
-            return self.model == "subgraph"
-        plain = self.base == "gcn" and self.layers == 1 and self.fusion == "theta" and self.heads == 1
-        plain = plain and self.normalize == "adjacency" and self.out_dim is None and self.quartet_weights
-        return self.recipe == "paper" or not plain or self.attention not in ATTENTIONS
-
-    def _check_settings(self) -> None:
-        for name, choices in dict(recipe=("fast", "paper"), model=("auto", "propagate", "subgraph")).items():
-            if getattr(self, name) not in choices:
-                raise InputError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
-        if self.k != "auto" and (isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1):
-            raise InputError(f'k must be a whole number from 1 on, or "auto", not {self.k!r}')
-        for name, value in dict(rounds=self.rounds, heads=self.heads, steps=self.steps).items():
-            if value is None and name == "steps":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1 on, not {value!r}")
-        if self.rounds > 1 and self.out_dim is not None:
-            raise InputError("rounds above 1 need results as wide as the features: leave out_dim away")
-        if self.model == "propagate" and (self.base != "gcn" or self.layers != 1 or self.attention not in ATTENTIONS):
-            raise InputError(
-                f'model="propagate" has base="gcn", layers=1, attention {", ".join(ATTENTIONS)}: use model="subgraph"'
-            )
-        if self.recipe == "paper" and self.model == "propagate":
-            raise InputError('the paper\'s recipe trains sub-graphs: use model="subgraph" or recipe="fast"')
-        if self._subgraph:
-            self._encoder_config(in_dim=self.heads, k=1, init="random")  # refuses what cannot be built
-        else:
-            self._start()
 
     def _labels(self, X: Matrix, y: ArrayLike | None) -> NDArray[np.int64] | None:
         if y is None:
@@ -303,35 +238,6 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(len(labels), dtype=bool)
         classes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         return np.where(unknown, -1, classes)
-
-    def _start(self) -> Propagation:
-        attention = self.attention if self.attention in ATTENTIONS or not self._subgraph else "band"
-        theta_s = 15.0 if attention == "self" else 0.0
-        return Propagation(attention=attention, theta_s=theta_s, hops=3 if self.hops is None else self.hops)
-
-    def _new_encoder(self, labelled: bool) -> Encoder:
-        torch.manual_seed(self.random_state)
-        init: Literal["random", "identity"] = "random" if self.recipe == "paper" and labelled else "identity"
-        return Encoder(self._encoder_config(self.n_features_in_, self.k_, init))
-
-    def _encoder_config(self, in_dim: int, k: int, init: Literal["random", "identity"]) -> EncoderConfig:
-        return EncoderConfig(
-            in_dim=in_dim,
-            k=k,
-            attention=self.attention,  # type: ignore[arg-type]
-            base=self.base,
-            layers=self.layers,
-            out_dim=self.out_dim,
-            width=256 if 256 % self.heads == 0 else 32 * self.heads,
-            heads=self.heads,
-            fusion=self.fusion,
-            quartet_weights=self.quartet_weights,
-            normalize=self.normalize,
-            concat=self.recipe == "paper" and self.base == "gcn",
-            norm=self.recipe == "paper" and self.base == "gcn",
-            init=init,
-            floor=0.0 if self.recipe == "fast" else None,
-        )
 
     def _k_of_fit(self, X: NDArray[np.float32]) -> int:
         if self.k != "auto":
@@ -347,7 +253,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _graph(self, X: NDArray[np.float32], queries: NDArray[np.float32] | None = None) -> NeighborGraph:
         """Return the graph with as many neighbours as are looked at: the largest k there may be, or the one given."""
-        wanted = WINDOW * (grid_of(len(X))[-1] if self.k == "auto" and not self._subgraph else self._given_k())
+        choosing = self.k == "auto" and not wants_subgraphs(self)
+        wanted = WINDOW * grid_of(len(X))[-1] if choosing else window_of(self._given_k())
         most = len(X) - (queries is None)
         k = max(1, min(wanted, most))
         return knn_graph(
@@ -368,18 +275,17 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if pairs < fewest:
             self._keep(f"{pairs} identities with two items or more are too few to learn from ({fewest} are needed)")
             if self.encoder_ is not None:
-                self.encoder_ = self._new_encoder(labelled=False)
+                self.encoder_ = new_encoder(self, labelled=False)
             return
         session = self._session(X, classes)
         try:
             if self.encoder_ is not None:
                 self._learn_subgraphs(X, classes, session)
             else:
-                chosen = fit_fast(
-                    X, classes, self._start(), session, None if self.k == "auto" else int(self.k), self.hops is None
-                )
-                self.metric_, self.propagation_ = chosen.metric, chosen.propagation
-                self.k_, self.scores_ = chosen.k, chosen.scores
+                k = None if self.k == "auto" else int(self.k)
+                chosen = fit_fast(X, classes, first_propagation(self), session, k)
+                self.metric_, self.scores_ = chosen.metric, chosen.scores
+                self.k_, self.k_free_ = chosen.k, chosen.k_free
                 self.trained_ = chosen.scores["trained"] > chosen.scores["label-free"]
         finally:
             if session.log is not None:
@@ -408,7 +314,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         checkpoints = None
         if self.checkpoint_dir is not None:
             settings = {n: v for n, v in self.get_params().items() if n not in ("checkpoint_dir", "show_progress")}
-            digest = hashlib.sha256(json.dumps(_plain(settings), sort_keys=True).encode())
+            digest = hashlib.sha256(json.dumps(plain(settings), sort_keys=True).encode())
             digest.update(np.ascontiguousarray(X).tobytes())
             digest.update(classes.tobytes())
             checkpoints = Checkpoints(self.checkpoint_dir, CHECKPOINT_EVERY, fingerprint=digest.hexdigest())
@@ -416,34 +322,35 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ---- transform
 
-    def _prepared(self, X: Matrix, what: str) -> NDArray[np.float32]:
+    def _centred(self, X: Matrix, what: str) -> NDArray[np.float32]:
         unit = unit_rows(X)
         if unit.shape[1] != self.n_features_in_:
             raise InputError(f"{what} has {unit.shape[1]} dimensions, the fit had {self.n_features_in_}")
-        return apply_metric(_centred(unit, self.mean_), self.metric_)
+        return of_length_one(unit - self.mean_, unit)
 
-    def _enhance(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _enhance(self, X: NDArray[np.float32], plain: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the rows enhanced; `plain`: the rows as they were before the metric."""
         if len(X) < 2:
             return X if self.encoder_ is None else encode_all(self.encoder_, X, np.empty((len(X), 0), dtype=int), None)
         g = self._graph(X)
-        k = self._k_for(g)
+        k = self._k_for(g, plain)
         if self.encoder_ is not None:
             return encode_all(self.encoder_, X, g.indices[:, :k], None)
         weights = self._rows(X, g, k)
         Z = X
         for _ in range(self.propagation_.hops):
             Z = propagate(weights, g.indices, Z, Z)
-        return _unit(Z)
+        return of_length_one(Z)
 
     def _enhance_against(
-        self, X: NDArray[np.float32], known: NDArray[np.float32]
+        self, X: NDArray[np.float32], known: NDArray[np.float32], plain: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the rows enhanced by the neighbours they have in the reference, and the reference enhanced."""
         if len(known) < 2:
             raise InputError(f"a reference needs at least 2 rows, not {len(known)}")
         g = self._graph(known)
         queries = self._graph(known, X)
-        k = self._k_for(g)
+        k = self._k_for(g, plain)
         if self.encoder_ is not None:
             later = encode_all(self.encoder_, known, g.indices[:, :k], None) if self.rounds > 1 else known
             return encode_all(self.encoder_, known, queries.indices[:, :k], X), later
@@ -454,7 +361,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 propagate(weights, queries.indices, Z_known, Z),
                 propagate(theirs, g.indices, Z_known, Z_known),
             )
-        return _unit(Z), _unit(Z_known)
+        return of_length_one(Z), of_length_one(Z_known)
 
     def _rows(
         self,
@@ -468,61 +375,14 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return attention_rows(self.propagation_, self.net_, g, k, queries)
         return training_free_rows(X, g, k, queries, known)
 
-    def _k_for(self, g: NeighborGraph) -> int:
+    def _k_for(self, g: NeighborGraph, plain: NDArray[np.float32]) -> int:
         """Return k for this graph: chosen anew with "auto", since another set may have classes of another size."""
-        if self.k != "auto" or self.encoder_ is not None:
-            k = self.k_ if self.k == "auto" else int(self.k)
-        elif len(g) < FEWEST_ROWS_TO_CHOOSE:
+        if self.k != "auto":
+            k = int(self.k)
+        elif self.encoder_ is not None or len(g) < FEWEST_ROWS_TO_CHOOSE:
             k = self.k_
         else:
-            chosen = self._choose_k(g)
-            k = k_between(self.k_, chosen) if self.trained_ else chosen
+            # the metric makes neighbourhoods look more closed than they are
+            own = self._choose_k(g if self.metric_ is None else self._graph(plain))
+            k = k_for(own, self.k_free_, self.k_) if self.trained_ else own
         return max(1, min(k, g.k))
-
-
-def _centred(unit: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows less the mean, of length one; a row that is the mean stays as it was."""
-    moved = unit - mean
-    lengths = np.linalg.norm(moved, axis=1, keepdims=True)
-    return np.where(lengths > 1e-6, moved / np.maximum(lengths, 1e-6), unit).astype(np.float32, copy=False)
-
-
-def _unit(Z: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(Z, axis=1, keepdims=True)
-    return (Z / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32, copy=False)
-
-
-def _group(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters as JSON has them."""
-    return {
-        name: str(value) if isinstance(value, os.PathLike) else value.item() if isinstance(value, np.generic) else value
-        for name, value in parameters.items()
-    }
-
-
-def _card(e: GraphEnhancer) -> str:
-    scores = "\n".join(f"- {name}: {100 * value:.2f}" for name, value in e.scores_.items()) or "- none were measured"
-    how = "trained on labelled identities" if e.trained_ else "label-free, nothing was trained on your data"
-    return f"""# A kinfolk GraphEnhancer
-
-`{e}`
-
-- {how}
-- features: {e.n_features_in_} dimensions; k at the fit: {e.k_}
-- made from features only; it holds a mean, a linear map and attention weights, no rows of the data
-
-Mean average precision x 100 on held-back identities of the training data:
-
-{scores}
-
-```python
-import kinfolk as kf
-
-enhancer = kf.GraphEnhancer.load("this folder")
-Z = enhancer.transform(X)
-```
-"""

@@ -1,0 +1,177 @@
+"""kinfolk cluster: which rows of a feature file belong together."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from kinfolk.cli import options
+from kinfolk.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kinfolk.cluster import Clusterer
+    from kinfolk.features import FeatureSet
+
+# the name on the command line -> the class in kf.cluster
+METHODS = {
+    "gcut": "GCut",
+    "hac": "HAC",
+    "chinese-whispers": "ChineseWhispers",
+    "finch": "Finch",
+    "kmeans": "KMeans",
+    "dbscan": "DBSCAN",
+    "hdbscan": "HDBSCAN",
+    "leiden": "Leiden",
+    "infomap": "Infomap",
+}
+
+
+def cluster(
+    source: options.Input,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="clusters.csv (name,cluster or row,cluster), or .npy in row order.")
+    ],
+    method: Annotated[str, typer.Option("--method", "-m", help=", ".join(METHODS) + ".")] = "gcut",
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row, for methods on a graph.")] = None,
+    threshold: Annotated[str | None, typer.Option(help="Similarity to cut at: a number or auto.")] = None,
+    n_clusters: Annotated[int | None, typer.Option(help="How many clusters, for kmeans and hac.")] = None,
+    max_size: Annotated[int | None, typer.Option(help="No cluster gets larger than this.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other setting of the method, such as guard=1.0.")
+    ] = None,
+    graph: Annotated[Path | None, typer.Option(help="Use this graph of the rows: what kinfolk knn wrote.")] = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Put the rows into clusters and say how many there are and how large they become.
+
+    [bold]Example:[/bold]  kinfolk cluster photos.npz --method gcut --set similarity=sim_m --set guard=1 -o clusters.csv
+    """
+    from kinfolk.files import refuse_existing
+    from kinfolk.metrics import bcubed, pairwise
+    from kinfolk.neighbors import NeighborGraph
+
+    if out.suffix not in (".csv", ".npy"):
+        raise InputError(f"{out}: clusters are written as .csv or .npy")
+    refuse_existing(out, force)
+    told = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size, **_pairs(settings or []))
+    clusterer = _clusterer(method, {name: value for name, value in told.items() if value is not None}, seed)
+    features = options.read(source, part, labels, dim)
+    given = None if graph is None else NeighborGraph.load(graph)
+    if given is not None and len(given) != len(features):
+        raise InputError(f"{graph} has {len(given)} rows, {source} has {len(features)}: they must be the same rows")
+    with options.timed() as took, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = clusterer.fit_predict(features if given is None else given)
+    write_clusters(out, found, features, force)
+    facts: dict[str, Any] = dict(set=repr(features), method=method)
+    if hasattr(clusterer, "threshold_"):
+        facts["threshold"] = round(clusterer.threshold_, 4)
+    facts |= _facts(found, features)
+    if features.labels is not None and (features.labels >= 0).any():
+        facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
+        facts["bcubed_f"] = round(100 * bcubed(features.labels, found).f, 2)
+    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    _say(facts, as_json)
+    for warning in caught:
+        typer.echo(f"note: {warning.message}", err=True)
+
+
+def write_clusters(file: Path, labels: NDArray[np.int64], features: FeatureSet, force: bool = False) -> None:
+    """Write one cluster a row: a .csv by name where all names differ, else by row number, or a .npy.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from kinfolk import FeatureSet
+    >>> file = Path(tempfile.mkdtemp()) / "clusters.csv"
+    >>> write_clusters(file, np.array([0, 1]), FeatureSet(np.eye(2), names=["a.jpg", "b.jpg"]))
+    >>> file.read_text().split()
+    ['name,cluster', 'a.jpg,0', 'b.jpg,1']
+    """
+    import numpy as np
+
+    from kinfolk.files import replacing
+
+    with replacing(file, force) as temporary:
+        if file.suffix == ".npy":
+            np.save(temporary, labels)
+            return
+        named = features.names is not None and len(np.unique(features.names)) == len(features)
+        keys = features.names if named and features.names is not None else np.arange(len(labels))
+        with temporary.open("w", newline="", encoding="utf-8") as sheet:
+            writer = csv.writer(sheet, lineterminator="\n")
+            writer.writerow(["name" if named else "row", "cluster"])
+            writer.writerows(zip(keys.tolist(), labels.tolist(), strict=True))
+
+
+def _pairs(settings: list[str]) -> dict[str, str]:
+    for setting in settings:
+        if not setting.partition("=")[2]:
+            raise InputError(f"a setting is written name=value, such as guard=1.0, not {setting!r}")
+    return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
+
+
+def _clusterer(method: str, told: dict[str, Any], seed: int) -> Clusterer:
+    from kinfolk import cluster as clusterers
+
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    kind = getattr(clusterers, METHODS[method])
+    known = inspect.signature(kind).parameters
+    for name in told:
+        if name not in known:
+            raise InputError(f"{method} has no setting {name!r}; it has {', '.join(known)}")
+    if "random_state" in known:
+        told = dict(random_state=seed) | told
+    return kind(**{name: _value(value) for name, value in told.items()})
+
+
+def _value(text: Any) -> Any:
+    """Return a number where the text is one, None for none, else the text."""
+    if not isinstance(text, str) or text == "none":
+        return None if text == "none" else text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _facts(labels: NDArray[np.int64], features: FeatureSet) -> dict[str, Any]:
+    from kinfolk.cluster import summary
+
+    found = summary(labels, features)
+    return dict(
+        rows=found.rows,
+        clusters=found.clusters,
+        singletons=found.singletons,
+        noise=found.noise,
+        largest=int(found.sizes[0]) if found.clusters else 0,
+        largest_share=round(found.largest_share, 4),
+        tightness=None if found.tightness is None else round(found.tightness, 4),
+    )
+
+
+def _say(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    table = Table(show_header=False, title="Clusters", title_justify="left")
+    for name, value in facts.items():
+        table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
+    options.console().print(table)

@@ -1,0 +1,206 @@
+"""kinfolk evaluate: scores of clusters, of features and of a neighbour graph, with intervals on request."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from kinfolk.cli import options
+from kinfolk.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kinfolk.features import FeatureSet
+    from kinfolk.metrics import Difference, IdentityScores, SizeBucket
+
+LABEL_FILES = (".txt", ".meta")  # of no feature format: such an input holds labels alone
+SPELLED = {"map": "mAP", "minp": "mINP", "r": "R", "f": "F", "bcubed": "BCubed"} | {
+    word: word.upper() for word in ("nmi", "ari", "auc", "cmc", "tpr", "fpr")
+}
+
+
+def evaluate(
+    source: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="Labelled feature file or folder, or a file of true labels alone.")
+    ],
+    clusters: Annotated[
+        Path | None,
+        typer.Option("--clusters", "--labels-from", "-c", help="Score these clusters: what kinfolk cluster wrote."),
+    ] = None,
+    graph: Annotated[Path | None, typer.Option(help="Score the edges of this graph: what kinfolk knn wrote.")] = None,
+    retrieval: Annotated[
+        bool, typer.Option("--retrieval", help="Score the features; done anyway if nothing else is asked for.")
+    ] = False,
+    against: Annotated[
+        Path | None, typer.Option(help="Other clusters, or without --clusters other features: is the difference real?")
+    ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Resamples of the identities for 95% intervals, such as 1000; 0: none.")
+    ] = 0,
+    n_queries: Annotated[int | None, typer.Option(help="Retrieval: only so many rows ask, drawn with --seed.")] = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Score clusters, features or a graph against the true labels.
+
+    [bold]Example:[/bold]  kinfolk evaluate photos.npz --clusters clusters.csv --bootstrap 1000
+    """
+    from kinfolk.metrics import by_class_size, clustering_scores, edge_noise_rate, graph_scores, retrieval_scores
+    from kinfolk.neighbors import NeighborGraph
+
+    truth, names, features = _read_truth(source, part, labels, dim)
+    asking: Any = dict(n_queries=n_queries, seed=seed, show_progress=True)
+    results: dict[str, IdentityScores] = {}
+    others: dict[str, IdentityScores] = {}
+    buckets: tuple[SizeBucket, ...] = ()
+    with options.timed() as took:
+        if clusters is not None:
+            predicted = read_clusters(clusters, len(truth), names)
+            results["clusters"] = clustering_scores(truth, predicted)
+            buckets = by_class_size(truth, predicted)
+            if against is not None:
+                others["clusters"] = clustering_scores(truth, read_clusters(against, len(truth), names))
+        if retrieval or (clusters is None and (graph is None or against is not None)):
+            if features is None:
+                raise InputError(f"{source} holds labels alone: name the clusters to score with --clusters")
+            results["features"] = retrieval_scores(features, truth, **asking)
+            if against is not None and clusters is None:
+                others["features"] = retrieval_scores(options.read(against, part, labels, dim), truth, **asking)
+        if graph is not None:
+            g = NeighborGraph.load(graph)
+            both_kinds = 0 < edge_noise_rate(g, truth) < 1  # else there is no AUC
+            results["graph"] = graph_scores(g, truth, g.similarities if both_kinds else None)
+        scores = {kind: _with_intervals(result, bootstrap, seed) for kind, result in results.items()}
+        differences = [d for kind, other in others.items() for d in _differences(results[kind], other, bootstrap, seed)]
+    if as_json:
+        facts = dict(set=str(source), items=len(truth), resamples=bootstrap, scores=scores)
+        sizes = [
+            dict(bucket._asdict(), pairwise=bucket.pairwise._asdict(), bcubed=bucket.bcubed._asdict())
+            for bucket in buckets
+        ]
+        compared = [dict(d._asdict(), real=d.real, says=str(d)) for d in differences]
+        typer.echo(json.dumps(facts | dict(by_class_size=sizes, differences=compared, **took)))
+        return
+    _print(scores, buckets, bootstrap)
+    for difference in differences:
+        typer.echo(str(difference))
+    options.say(took, as_json=False)
+
+
+def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:
+    """Read a cluster for each row: .csv with the columns name,cluster or row,cluster; .npy, .txt, .meta in row order.
+
+    Clusters are numbers or words; -1 and an empty cell mean a cluster of its own.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> file = Path(tempfile.mkdtemp()) / "clusters.csv"
+    >>> _ = file.write_text("name,cluster\\nb.jpg,1\\na.jpg,0\\n")
+    >>> read_clusters(file, 2, np.array(["a.jpg", "b.jpg"]))
+    array([0, 1])
+    """
+    from kinfolk.formats.labels import read_labels
+
+    clusters = _from_table(file, rows, names) if file.suffix.lower() == ".csv" else read_labels(file)[0]
+    if len(clusters) != rows:
+        raise InputError(f"{file} has {len(clusters):,} clusters, but there are {rows:,} rows to score")
+    return clusters
+
+
+def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:
+    from kinfolk.files import existing_file
+    from kinfolk.formats.common import labels_from_texts, reading
+
+    with reading(existing_file(file), "a table of clusters"), file.open(encoding="utf-8-sig", newline="") as stream:
+        lines = csv.DictReader(stream)
+        header = lines.fieldnames or []
+        key = next((column for column in ("name", "row") if column in header), None)
+        if key is None or "cluster" not in header:
+            raise InputError(f"the columns name,cluster or row,cluster were expected, not {','.join(header)}")
+        if key == "name" and names is None:
+            raise InputError("clusters are told by name, but the features have no names: use the column row")
+        found: dict[str, str] = {}
+        for line in lines:
+            if line[key] in found:
+                raise InputError(f"line {lines.line_num}: {key} {line[key]!r} is there twice")
+            found[line[key]] = line["cluster"] or ""
+        wanted = names.tolist() if key == "name" and names is not None else [str(row) for row in range(rows)]
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            raise InputError(f"no cluster for {key} {missing[0]!r}, nor for {len(missing) - 1:,} others")
+        return labels_from_texts([found[name] for name in wanted])[0]
+
+
+def _read_truth(
+    source: Path, part: str | None, labels: Path | None, dim: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.str_] | None, FeatureSet | None]:
+    """Return the true labels, and names and features where the input has them."""
+    if source.suffix.lower() in LABEL_FILES or _is_label_array(source):
+        from kinfolk.formats.labels import read_labels
+
+        return read_labels(source)[0], None, None
+    features = options.read(source, part, labels, dim)
+    if features.labels is None:
+        raise InputError(f"{source} has no labels to score against: give them with --labels")
+    return features.labels, features.names, features
+
+
+def _is_label_array(source: Path) -> bool:
+    import numpy as np
+
+    if source.suffix.lower() != ".npy" or not source.is_file():
+        return False
+    try:
+        return np.load(source, mmap_mode="r", allow_pickle=False).ndim == 1
+    except (ValueError, OSError, EOFError):
+        return False  # what is wrong with it is said by who reads it
+
+
+def _with_intervals(result: IdentityScores, resamples: int, seed: int) -> dict[str, dict[str, float]]:
+    from kinfolk.metrics import bootstrap
+
+    if not resamples:
+        return {name: dict(value=value) for name, value in result.values().items()}
+    intervals = bootstrap(result, resamples, seed=seed, show_progress=True)
+    return {name: interval._asdict() for name, interval in intervals.items()}
+
+
+def _differences(result: IdentityScores, other: IdentityScores, resamples: int, seed: int) -> list[Difference]:
+    from kinfolk.metrics import compare
+
+    return list(compare(result, other, resamples or 1000, seed=seed, show_progress=True).values())
+
+
+def _print(scores: dict[str, dict[str, Any]], buckets: tuple[SizeBucket, ...], resamples: int) -> None:
+    screen = options.console()
+    for kind, found in scores.items():
+        table = Table(title=f"{kind.capitalize()} (x 100)", title_justify="left")
+        table.add_column("score")
+        table.add_column("value", justify="right")
+        if resamples:
+            table.add_column("95% interval over identities", justify="right")
+        for name, facts in found.items():
+            cells = [" ".join(SPELLED.get(word, word) for word in name.split("_")), f"{100 * facts['value']:.2f}"]
+            if resamples:
+                cells.append(f"{100 * facts['low']:.2f} to {100 * facts['high']:.2f}")
+            table.add_row(*cells)
+        screen.print(table)
+    if buckets:
+        table = Table(title="By size of the class (F x 100)", title_justify="left")
+        for column in ("size", "classes", "items", "Pairwise F", "BCubed F"):
+            table.add_column(column, justify="right")
+        for bucket in buckets:
+            size = f"{bucket.smallest}+" if bucket.largest is None else f"{bucket.smallest} to {bucket.largest}"
+            counts = f"{bucket.classes:,}", f"{bucket.items:,}"
+            table.add_row(size, *counts, f"{100 * bucket.pairwise.f:.2f}", f"{100 * bucket.bcubed.f:.2f}")
+        screen.print(table)

@@ -1,0 +1,94 @@
+"""Infomap: clusters in which a random walk stays (Rosvall and Bergstrom 2008); infomap 2, GPL, an extra."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kinfolk.cluster.base import Clusterer
+from kinfolk.errors import InputError, MissingExtraError
+from kinfolk.features import Matrix
+from kinfolk.neighbors import NeighborGraph
+from kinfolk.similarity import auto_threshold, sim_m
+
+BLOCK_LINKS = 1 << 20
+
+
+class Infomap(Clusterer):
+    r"""Two-level Infomap on the neighbour graph: the partition that describes a random walk in the fewest bits.
+
+    minimise  L(M) = q H(Q) + sum over clusters c of  p_c H(P_c)                             (the map equation)
+
+    k             neighbours of each row
+    threshold     which edges it gets. "auto": those that many tests believe (`kf.prune`), which bounds its memory and
+                  is chosen without labels; a number: cosines from there on; None: all edges
+    trials        starts, of which the best is taken
+    random_state  the same number gives the same clusters
+
+    Rows without an edge are clusters of their own. Links are weighted by cosine.
+
+    Memory: about 2 KB a row at k = 20 (docs/benchmarks.md).
+    Needs `pip install 'kinfolk[infomap]'` (GPL).
+
+    >>> X = np.eye(3).repeat(6, axis=0) + 0.1 * np.random.default_rng(0).random((18, 3))
+    >>> Infomap(k=5).fit(X).n_clusters_
+    3
+    """
+
+    def __init__(  # noqa: D107
+        self,
+        k: int = 20,
+        threshold: float | Literal["auto"] | None = "auto",
+        trials: int = 1,
+        *,
+        max_size: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.k = k
+        self.threshold = threshold
+        self.trials = trials
+        self.max_size = max_size
+        self.random_state = random_state
+
+    def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
+        infomap = _infomap()
+        g = self._graph(X, self.k)
+        links = _links(g, self._kept(g))
+        labels = np.arange(len(g)) + len(g)  # beyond the numbers of modules: who has no link stays alone
+        if links.nnz == 0:
+            return labels
+        program = infomap.Infomap(two_level=True, silent=True, seed=self.random_state + 1, num_trials=self.trials)
+        for start in range(0, links.nnz, BLOCK_LINKS):
+            part = slice(start, start + BLOCK_LINKS)
+            program.add_links(np.stack([links.row[part], links.col[part], links.data[part]], axis=1).astype(np.float64))
+        del links
+        for node, module in program.run().modules().items():
+            labels[node] = module
+        return labels
+
+    def _kept(self, g: NeighborGraph) -> NDArray[np.bool_]:
+        if self.threshold is None:
+            return np.asarray(g.similarities) > 0
+        if self.threshold == "auto":
+            return (sim_m(g) >= auto_threshold(g)) & (np.asarray(g.similarities) > 0)
+        if isinstance(self.threshold, str) or not np.isfinite(self.threshold):
+            raise InputError(f"threshold must be a number, 'auto' or None, not {self.threshold!r}")
+        return np.asarray(g.similarities) >= np.float32(max(self.threshold, 1e-6))
+
+
+def _links(g: NeighborGraph, kept: NDArray[np.bool_]) -> sparse.coo_array:
+    """Return the kept edges, each once, in the upper triangle."""
+    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    matrix = sparse.csr_array((np.asarray(g.similarities)[kept], np.asarray(g.indices)[kept], starts), (len(g), len(g)))
+    return sparse.triu(matrix.maximum(matrix.T), k=1).tocoo()
+
+
+def _infomap() -> Any:
+    try:
+        import infomap
+    except ImportError as error:
+        raise MissingExtraError("infomap", "infomap") from error
+    return infomap

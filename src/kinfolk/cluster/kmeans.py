@@ -1,0 +1,78 @@
+"""K-Means on the sphere: faiss, started by k-means++."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kinfolk.cluster.base import Clusterer, by_size
+from kinfolk.errors import InputError
+from kinfolk.features import Matrix, unit_rows
+from kinfolk.neighbors import NeighborGraph, knn_graph
+
+
+class KMeans(Clusterer):
+    r"""Each row goes to the centre of largest cosine, each centre to the mean of its rows, and so on.
+
+    maximise  sum over rows of <x_i, m_c(i)>,     |m_c| = 1
+
+    n_clusters    how many clusters; it has to be known (those that stay empty are left out)
+    n_init        starts, of which the best is taken
+    max_iter      rounds of each start
+    random_state  the same number gives the same clusters on one machine
+
+    After fit: `labels_`, `cluster_centers_` (n_clusters_, d) in the order of the labels. Features only. Cost:
+    n n_clusters d multiplications a round, in blocks; memory: one copy of the features.
+
+    >>> X = [[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]]
+    >>> KMeans(n_clusters=2).fit_predict(X)
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(  # noqa: D107
+        self,
+        n_clusters: int = 8,
+        n_init: int = 1,
+        max_iter: int = 25,
+        *,
+        max_size: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.max_size = max_size
+        self.random_state = random_state
+
+    def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
+        import faiss
+
+        unit = self._unit(X)
+        if not 1 <= self.n_clusters <= len(unit):
+            raise InputError(f"n_clusters must lie between 1 and the {len(unit)} rows, not {self.n_clusters}")
+        program = faiss.Kmeans(
+            unit.shape[1],
+            self.n_clusters,
+            niter=self.max_iter,
+            nredo=self.n_init,
+            spherical=True,
+            seed=self.random_state + 1,
+            min_points_per_centroid=1,
+            init_method=faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS,
+        )
+        program.train(unit)
+        centers = np.asarray(program.centroids)
+        nearest = _nearest(centers, unit)
+        labels = by_size(nearest)
+        self.cluster_centers_ = unit_rows(centers[nearest[np.unique(labels, return_index=True)[1]]])
+        return labels
+
+    def predict(self, X: Matrix) -> NDArray[np.int64]:
+        """Return the nearest centre of new items; with `max_size` the vote of their nearest rows."""
+        check_is_fitted(self, "labels_")
+        return _nearest(self.cluster_centers_, X) if self.max_size is None else super().predict(X)
+
+
+def _nearest(centers: NDArray[np.float32], X: Matrix) -> NDArray[np.int64]:
+    return knn_graph(centers, 1, "exact", queries=X, show_progress=False).indices[:, 0].astype(np.int64)

@@ -1,0 +1,54 @@
+"""Union-find: the connected parts of a graph, one edge after the other."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+
+@nb.njit(cache=True)
+def find(parent: NDArray[np.int32], item: int) -> int:
+    """Return the root of an item; the path to it is halved on the way.
+
+    >>> int(find(np.array([0, 0, 1], dtype=np.int32), 2))
+    0
+    """
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item
+
+
+@nb.njit(cache=True)
+def _join(sources: NDArray[np.integer], targets: NDArray[np.integer], parent: NDArray[np.int32]) -> None:
+    for edge in range(len(sources)):
+        a, b = find(parent, sources[edge]), find(parent, targets[edge])
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+
+
+@nb.njit(cache=True)
+def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the root of every item.
+
+    >>> roots(np.array([0, 0, 1], dtype=np.int32))
+    array([0, 0, 0], dtype=int32)
+    """
+    found = np.empty_like(parent)
+    for item in range(len(parent)):
+        found[item] = find(parent, item)
+    return found
+
+
+def connected(n: int, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return for each of n items the lowest item that edges connect it with.
+
+    Shapes: sources (e,), targets (e,)  ->  (n,). Cost: almost linear in e; memory 8 n bytes beyond the edges.
+
+    >>> connected(5, np.array([4, 2]), np.array([2, 1]))
+    array([0, 1, 1, 3, 1], dtype=int32)
+    """
+    parent = np.arange(n, dtype=np.int32)
+    _join(np.ascontiguousarray(sources), np.ascontiguousarray(targets), parent)
+    return roots(parent)

@@ -1,0 +1,51 @@
+"""Who in a sub-graph listens to whom: the attentions of section 2.3 of the paper and those it is compared with.
+
+A batch of sub-graphs is x (B, L, M): row 0 is the probe, then its neighbours in rank order. mask (B, L) is True where a
+row is real; None: all are. `rows` = R asks for the first R rows of a result only, since only the probe's is needed in
+the end; None: all L.
+"""
+
+from kinfolk.nn.attention.band import BandAttention
+from kinfolk.nn.attention.base import (
+    Attention,
+    Fusion,
+    Init,
+    Normalize,
+    Projected,
+    check_choice,
+    fill,
+    masked_softmax,
+    split_heads,
+)
+from kinfolk.nn.attention.cosine import CosineAttention
+from kinfolk.nn.attention.duet import SelfAttention
+from kinfolk.nn.attention.gcn import GCNAdjacency
+from kinfolk.nn.attention.kernel import KernelAttention
+from kinfolk.nn.attention.make import Name, make_attention
+from kinfolk.nn.attention.pairs import adjacency, cosines
+from kinfolk.nn.attention.quartet import QuartetAttention, rank_map
+from kinfolk.nn.attention.tilde import TildeQuartet
+
+__all__ = [
+    "Attention",
+    "BandAttention",
+    "CosineAttention",
+    "Fusion",
+    "GCNAdjacency",
+    "Init",
+    "KernelAttention",
+    "Name",
+    "Normalize",
+    "Projected",
+    "QuartetAttention",
+    "SelfAttention",
+    "TildeQuartet",
+    "adjacency",
+    "check_choice",
+    "cosines",
+    "fill",
+    "make_attention",
+    "masked_softmax",
+    "rank_map",
+    "split_heads",
+]

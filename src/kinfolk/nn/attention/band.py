@@ -1,0 +1,70 @@
+"""The band of attention: the duet and the quartet together."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from kinfolk.nn.attention.base import (
+    Attention,
+    Fusion,
+    Projected,
+    check_choice,
+    common_heads,
+    optional_theta,
+    times_theta,
+)
+from kinfolk.nn.attention.duet import SelfAttention
+from kinfolk.nn.attention.quartet import QuartetAttention
+
+
+class BandAttention(Attention):
+    """The duet and the quartet together (equation 7 of the paper).
+
+    fusion  "theta"  A_band = theta_q A_qart + theta_s A_self, both learned
+            "add"    A_band = A_qart + A_self
+            "mul"    A_band = A_qart * A_self, element by element
+    tilde   Ã_qart (see `TildeQuartet`) instead of A_qart.
+
+    >>> import torch
+    >>> attention = BandAttention(SelfAttention(4, 2), QuartetAttention(size=3), theta_self=0.0, theta_quartet=2.0)
+    >>> x = torch.eye(4)[None, :3]
+    >>> bool((attention(x) == 2 * attention.quartet_attention(x)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        self_attention: SelfAttention,
+        quartet_attention: QuartetAttention,
+        fusion: Fusion = "theta",
+        tilde: bool = False,
+        theta_self: float = 1.0,
+        theta_quartet: float = 1.0,
+    ) -> None:
+        """Fuse the two; the thetas are first values, one for each head, and only there with fusion="theta"."""
+        super().__init__(common_heads(self_attention, quartet_attention))
+        check_choice("fusion", fusion, Fusion)
+        self.fusion, self.tilde = fusion, tilde
+        self.self_attention = self_attention
+        self.quartet_attention = quartet_attention
+        weighted = fusion == "theta"
+        self.theta_self = optional_theta(theta_self if weighted else None, self.heads)
+        self.theta_quartet = optional_theta(theta_quartet if weighted else None, self.heads)
+
+    def project(self, x: Tensor) -> dict[str, Tensor]:
+        """Return those of the self attention."""
+        return self.self_attention.project(x)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
+    ) -> Tensor:
+        """Return A_band before the softmax, (B, H, R, L)."""
+        duet = self.self_attention(x, mask, None if self.tilde else rows, projected)
+        quartet = self.quartet_attention(x, mask, rows, adjacency=duet if self.tilde else None)
+        return self.fuse(quartet, duet[:, :, :rows])
+
+    def fuse(self, quartet: Tensor, duet: Tensor) -> Tensor:
+        """Return A_band of A_qart and A_self, (B, H, R, L) each."""
+        if self.fusion == "mul":
+            return quartet * duet
+        return times_theta(quartet, self.theta_quartet) + times_theta(duet, self.theta_self)

@@ -1,0 +1,50 @@
+"""The cosines of all pairs of rows of a sub-graph, and the adjacency A_X made from them."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn.functional import normalize
+
+_TINY = 1e-12
+
+
+def cosines(x: Tensor, mask: Tensor | None = None, floor: float | None = None) -> Tensor:
+    """Return the cosines of all pairs of rows, at least `floor` where it is given, and 0 where a row is not real.
+
+    C_ij = x_i . x_j / (||x_i|| ||x_j||).  Shapes: x (B, L, M)  ->  (B, L, L).
+
+    >>> import torch
+    >>> cosines(torch.tensor([[[1.0, 0.0], [3.0, 4.0]]]))
+    tensor([[[1.0000, 0.6000],
+             [0.6000, 1.0000]]])
+    """
+    products = x @ x.transpose(-1, -2)
+    inverse = products.diagonal(dim1=-2, dim2=-1).clamp(min=_TINY**2).rsqrt()
+    cosine = products * inverse[:, :, None] * inverse[:, None, :]
+    return only_real(cosine if floor is None else cosine.clamp(min=floor), mask)
+
+
+def adjacency(x: Tensor, mask: Tensor | None = None, floor: float | None = None) -> Tensor:
+    """Return A_X, the cosines of all pairs of rows, each row L2-normalised.
+
+    A_X = X X^T with the rows of X, then of A_X, divided by their lengths; a test that fails by less than `floor`
+    counts as `floor`.  Shapes: x (B, L, M), mask (B, L)  ->  (B, L, L).
+
+    >>> import torch
+    >>> adjacency(torch.tensor([[[1.0, 0.0], [3.0, 4.0], [0.0, -1.0]]]), floor=0.0)[0].square().sum(dim=1)
+    tensor([1., 1., 1.])
+    """
+    return normalize(cosines(x, mask, floor), dim=-1)
+
+
+def only_real(matrix: Tensor, mask: Tensor | None) -> Tensor:
+    """Return the matrix (B, L, L) or (B, H, L, L) with 0 in rows and columns that are not real.
+
+    >>> import torch
+    >>> only_real(torch.ones(1, 2, 2), torch.tensor([[True, False]])).tolist()
+    [[[1.0, 0.0], [0.0, 0.0]]]
+    """
+    if mask is None:
+        return matrix
+    real = mask[:, :, None] & mask[:, None, :]
+    return matrix.masked_fill(~(real if matrix.dim() == 3 else real[:, None]), 0.0)

@@ -1,0 +1,38 @@
+"""The quartet on top of the duet."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from kinfolk.nn.attention.base import Attention, Projected, common_heads
+from kinfolk.nn.attention.duet import SelfAttention
+from kinfolk.nn.attention.quartet import QuartetAttention
+
+
+class TildeQuartet(Attention):
+    """The quartet attention of what self attention sees: A_self, before the softmax, in the place of A_X.
+
+    Ã_qart = (A_self W_Q) (A_self W_K)^T with the rows of A_self L2-normalised.
+
+    >>> import torch
+    >>> attention = TildeQuartet(SelfAttention(4, 2), QuartetAttention(size=3))
+    >>> attention(torch.ones(1, 3, 4), rows=1).shape
+    torch.Size([1, 1, 1, 3])
+    """
+
+    def __init__(self, self_attention: SelfAttention, quartet_attention: QuartetAttention) -> None:
+        """Put the one on top of the other."""
+        super().__init__(common_heads(self_attention, quartet_attention))
+        self.self_attention = self_attention
+        self.quartet_attention = quartet_attention
+
+    def project(self, x: Tensor) -> dict[str, Tensor]:
+        """Return those of the self attention."""
+        return self.self_attention.project(x)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
+    ) -> Tensor:
+        """Return Ã_qart, (B, H, R, L)."""
+        seen = self.self_attention(x, mask, projected=projected)
+        return self.quartet_attention(x, mask, rows, adjacency=seen)

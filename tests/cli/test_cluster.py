@@ -1,0 +1,92 @@
+"""kinfolk cluster: files, facts, mistakes."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import kinfolk as kf
+from kinfolk.cli import main
+from kinfolk.cli.cluster import METHODS
+
+
+@pytest.fixture
+def kinfolk(monkeypatch, capfd):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kinfolk", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capfd.readouterr()
+        return stop.value.code or 0, out, err
+
+    return run
+
+
+@pytest.fixture
+def features(tmp_path):
+    y = np.repeat(np.arange(5), 12)
+    X = np.eye(10)[y] + 0.1 * np.random.default_rng(0).standard_normal((60, 10))
+    path = tmp_path / "x.npz"
+    kf.FeatureSet(X, labels=y, names=[f"{i}.jpg" for i in range(60)]).save(path)
+    return path
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_writes_its_labels(kinfolk, features, tmp_path, method):
+    out = tmp_path / "clusters.csv"
+    told = ["--n-clusters", 5] if method == "kmeans" else []
+    code, said, err = kinfolk("cluster", features, "--method", method, *told, "-o", out, "--json")
+    assert code == 0, err
+    facts = json.loads(said)
+    with out.open(newline="") as sheet:
+        table = list(csv.reader(sheet))
+    assert table[0] == ["name", "cluster"]
+    assert [name for name, _ in table[1:]] == [f"{i}.jpg" for i in range(60)]
+    labels = np.array([int(c) for _, c in table[1:]])
+    assert facts["clusters"] == labels.max() + 1
+    assert facts["pairwise_f"] == round(100 * kf.metrics.pairwise(np.repeat(np.arange(5), 12), labels).f, 2)
+
+
+def test_settings_graph_npy_and_the_table(kinfolk, features, tmp_path):
+    graph = tmp_path / "graph.npz"
+    g = kf.knn_graph(kf.load(features), 10)
+    g.save(graph)
+    out = tmp_path / "clusters.npy"
+    arguments = ["cluster", features, "-k", 8, "--threshold", 0.7, "--set", "similarity=sim_m", "--set", "guard=1"]
+    code, said, err = kinfolk(*arguments, "--max-size", 7, "--graph", graph, "-o", out)
+    assert code == 0, err
+    expected = kf.cluster.GCut(8, 0.7, "sim_m", guard=1, max_size=7).fit_predict(g)
+    np.testing.assert_array_equal(np.load(out), expected)
+    assert "largest share" in said
+
+
+def test_rows_without_names_are_numbered_and_evaluate_reads_them(kinfolk, features, tmp_path):
+    fs = kf.load(features)
+    plain = tmp_path / "plain.npz"
+    kf.FeatureSet(fs.features, labels=fs.labels).save(plain)
+    assert kinfolk("cluster", plain, "-o", tmp_path / "c.csv")[0] == 0
+    assert (tmp_path / "c.csv").read_text().startswith("row,cluster\n0,")
+    code, said, err = kinfolk("evaluate", plain, "--clusters", tmp_path / "c.csv", "--json")
+    assert code == 0, err
+    assert "pairwise" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-o", "c.txt"], "written as .csv or .npy"),
+        (["-o", "c.csv", "--method", "magic"], "method must be one of gcut"),
+        (["-o", "c.csv", "--method", "finch", "-k", "3"], "finch has no setting 'k'"),
+        (["-o", "c.csv", "--set", "guard"], "written name=value"),
+        (["-o", "c.csv", "--threshold", "high"], "a number or 'auto'"),
+        (["-o", "x.npz"], "written as .csv or .npy"),
+    ],
+)
+def test_a_mistake_is_one_sentence(kinfolk, features, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = kinfolk("cluster", features, *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1

@@ -1,0 +1,171 @@
+"""What holds for every clusterer: input, labels, new items, the size limit, scikit-learn's contract."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import kinfolk as kf
+from kinfolk import cluster
+from kinfolk.cluster.base import by_size, summary
+
+ALL = [
+    cluster.GCut(k=10),
+    cluster.GCut(k=10, similarity="sim_m", guard=1.0),
+    cluster.HAC(k=10),
+    cluster.DBSCAN(eps=0.2, k=10),
+    cluster.ChineseWhispers(k=10),
+    cluster.Leiden(k=10),
+    cluster.Infomap(k=10),
+    cluster.Finch(),
+    cluster.KMeans(6),
+    cluster.HDBSCAN(),
+]
+ON_GRAPH = ALL[:7]
+every = pytest.mark.parametrize("clusterer", ALL, ids=lambda c: type(c).__name__)
+
+
+def blobs(seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(6), [30, 25, 20, 15, 10, 8])
+    return (np.eye(12)[y] + 0.12 * rng.standard_normal((len(y), 12))).astype(np.float32), y
+
+
+@every
+def test_every_kind_of_input_gives_the_same_labels(clusterer):
+    X, y = blobs()
+    clusterer = clone(clusterer)
+    labels = clusterer.fit(X).labels_
+    assert kf.metrics.bcubed(y, labels).f > 0.8
+    for same in (torch.from_numpy(X), kf.FeatureSet(X), X * 3.0):
+        np.testing.assert_array_equal(clusterer.fit_predict(same), labels)
+    assert np.array_equal(clone(clusterer).fit_predict(X), clusterer.fit_predict(X))  # the same every time
+
+
+@pytest.mark.parametrize("clusterer", ON_GRAPH, ids=lambda c: type(c).__name__)
+def test_methods_on_a_graph_take_one(clusterer):
+    X, y = blobs()
+    clusterer = clone(clusterer)
+    g = kf.knn_graph(X, 12)
+    assert kf.metrics.bcubed(y, clusterer.fit_predict(g)).f > 0.8
+    assert clusterer.graph_.k == 10
+    assert clusterer.summary().tightness is None
+    with pytest.raises(kf.InputError, match="fit on features"):
+        clusterer.predict(X)
+    with pytest.raises(kf.InputError, match="cannot be clustered"):
+        clusterer.fit(kf.knn_graph(X, 3, queries=X))
+
+
+@pytest.mark.parametrize("clusterer", ALL[7:], ids=lambda c: type(c).__name__)
+def test_methods_on_features_refuse_a_graph(clusterer):
+    with pytest.raises(kf.InputError, match="give it features"):
+        clone(clusterer).fit(kf.knn_graph(blobs()[0], 5))
+
+
+@every
+def test_labels_are_numbered_by_size_and_counted(clusterer):
+    labels = clone(clusterer).fit(blobs()[0])
+    sizes = np.bincount(labels.labels_[labels.labels_ >= 0])
+    assert np.all(np.diff(sizes) <= 0)
+    assert labels.n_clusters_ == len(sizes)
+    assert labels.labels_.dtype == np.int64
+    assert labels.labels_.min() >= (-1 if isinstance(clusterer, cluster.DBSCAN | cluster.HDBSCAN) else 0)
+
+
+@every
+def test_no_cluster_is_larger_than_asked(clusterer):
+    X, _ = blobs()
+    limited = clone(clusterer).set_params(max_size=12).fit(X)
+    assert np.bincount(limited.labels_[limited.labels_ >= 0]).max() <= 12
+    assert limited.n_clusters_ > clone(clusterer).fit(X).n_clusters_
+
+
+@every
+def test_new_items_go_where_their_neighbours_are(clusterer):
+    X, y = blobs()
+    new, truth = blobs(seed=1)
+    clusterer = clone(clusterer).fit(X)
+    found = clusterer.predict(new)
+    home = np.array([np.bincount(clusterer.labels_[(y == c) & (clusterer.labels_ >= 0)]).argmax() for c in range(6)])
+    assert np.mean(found == home[truth]) > 0.8
+
+
+def test_the_vote_is_weighted_and_who_is_too_far_does_not_vote():
+    X = np.array([[1, 0.0], [1, 0.05], [0, 1.0], [0.05, 1], [0.1, 1]])
+    clusterer = cluster.GCut(k=2, threshold=0.9).fit(X)
+    np.testing.assert_array_equal(clusterer.labels_, [1, 1, 0, 0, 0])
+    np.testing.assert_array_equal(clusterer.predict([[2.0, 0.1], [0.0, 3], [-1, -1]]), [1, 0, -1])
+    assert cluster.DBSCAN(eps=0.1, min_samples=2, k=2).fit(X).predict([[-1.0, -1]])[0] == -1
+
+
+@every
+def test_few_rows_and_equal_rows(clusterer):
+    clusterer = clone(clusterer)
+    if isinstance(clusterer, cluster.KMeans):
+        clusterer.set_params(n_clusters=1)
+    for X in (np.ones((1, 3)), np.array([[1.0, 0], [0, 1]]), np.ones((9, 4))):
+        labels = clusterer.fit(X).labels_
+        assert labels.shape == (len(X),)
+        assert clusterer.summary().rows == len(X)
+    with pytest.raises(kf.InputError, match="row 1 is a zero vector"):
+        clusterer.fit([[1.0, 0], [0, 0]])
+
+
+@every
+def test_settings_are_stored_as_given(clusterer):
+    kind = type(clusterer)
+    names = list(inspect.signature(kind).parameters)
+    assert set(clusterer.get_params()) == set(names)
+    copy = clone(clusterer)
+    assert copy.get_params() == clusterer.get_params()
+    assert not hasattr(copy, "labels_")
+    assert "max_size" in names
+
+
+# what scikit-learn's checks ask that is not meant here, and why
+NOT_MEANT = {
+    "check_estimators_dtypes": "its rows hold a zero vector, which has no direction",
+    "check_n_features_in_after_fitting": "the sentence about wrong dimensions is our own",
+    "check_complex_data": "the sentence about complex numbers is our own",
+    "check_dtype_object": "object arrays may hold anything and are refused",
+    "check_estimators_empty_data_messages": "the sentence about empty data is our own",
+    "check_estimator_sparse_tag": "the sentence about sparse features is our own",
+    "check_estimator_sparse_array": "the sentence about sparse features is our own",
+    "check_estimator_sparse_matrix": "the sentence about sparse features is our own",
+    "check_fit1d": "the sentence about one-dimensional features is our own",
+    "check_fit2d_predict1d": "the sentence about one-dimensional features is our own",
+    "check_clustering": "asks for Euclidean clusters of centred blobs: cosine sees directions",
+    "check_estimators_pickle": "is not promised: models are saved without pickle",
+}
+
+
+@pytest.mark.parametrize(
+    "clusterer",
+    [c for c in ALL if not isinstance(c, cluster.Infomap | cluster.KMeans)],
+    ids=lambda c: type(c).__name__,
+)
+def test_the_checks_of_scikit_learn(clusterer):
+    results = check_estimator(clone(clusterer), expected_failed_checks=NOT_MEANT, on_fail=None, on_skip=None)
+    failed = [(r["check_name"], str(r["exception"])[:200]) for r in results if r["status"] == "failed"]
+    assert failed == []
+
+
+def test_the_summary_counts_and_measures():
+    X = np.array([[1, 0.0], [1, 0.2], [0, 1], [1, 1], [1, 1]])
+    found = summary(np.array([5, 5, 2, -1, 7]), X)
+    assert (found.rows, found.clusters, found.singletons, found.noise) == (5, 3, 2, 1)
+    np.testing.assert_array_equal(found.sizes, [2, 1, 1])
+    assert found.largest_share == pytest.approx(0.4)
+    unit = X[:2] / np.linalg.norm(X[:2], axis=1, keepdims=True)
+    mean = unit.mean(axis=0) / np.linalg.norm(unit.mean(axis=0))
+    assert found.tightness == pytest.approx((unit @ mean).mean(), abs=1e-6)
+    assert "tightness" in str(found)
+    assert summary(np.array([-1, -1])).clusters == 0
+    assert summary(np.arange(5), X).tightness is None
+
+
+def test_numbers_by_size_keep_the_order_of_first_rows():
+    np.testing.assert_array_equal(by_size(np.array([9, 4, 4, 9, 1, -7])), [0, 1, 1, 0, 2, -1])
