@@ -23,6 +23,7 @@ ALL = [
     cluster.Finch(),
     cluster.KMeans(6),
     cluster.HDBSCAN(),
+    cluster.Kin(),
 ]
 ON_GRAPH = ALL[:7]
 every = pytest.mark.parametrize("clusterer", ALL, ids=lambda c: type(c).__name__)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # the name on the command line -> the class in kf.cluster
 METHODS = {
+    "kin": "Kin",
     "gcut": "GCut",
     "hac": "HAC",
     "chinese-whispers": "ChineseWhispers",
@@ -41,7 +42,7 @@ def cluster(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="clusters.csv (name,cluster or row,cluster), or .npy in row order.")
     ],
-    method: Annotated[str, typer.Option("--method", "-m", help=", ".join(METHODS) + ".")] = "gcut",
+    method: Annotated[str, typer.Option("--method", "-m", help=", ".join(METHODS) + ".")] = "kin",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row, for methods on a graph.")] = None,
     threshold: Annotated[str | None, typer.Option(help="Similarity to cut at: a number or auto.")] = None,
     n_clusters: Annotated[int | None, typer.Option(help="How many clusters, for kmeans and hac.")] = None,
@@ -59,7 +60,7 @@ def cluster(
 ) -> None:
     """Put the rows into clusters and say how many there are and how large they become.
 
-    [bold]Example:[/bold]  kinfolk cluster photos.npz --method gcut --set similarity=sim_m --set guard=1 -o clusters.csv
+    [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
     """
     from kinfolk.files import refuse_existing
     from kinfolk.metrics import bcubed, pairwise

@@ -8,6 +8,7 @@ from kinfolk.cluster.gcut import GCut
 from kinfolk.cluster.hac import HAC
 from kinfolk.cluster.hdbscan import HDBSCAN
 from kinfolk.cluster.infomap import Infomap
+from kinfolk.cluster.kin import Kin
 from kinfolk.cluster.kmeans import KMeans
 from kinfolk.cluster.leiden import Leiden
 from kinfolk.cluster.sweep import Sweep
@@ -22,6 +23,7 @@ __all__ = [
     "GCut",
     "Infomap",
     "KMeans",
+    "Kin",
     "Leiden",
     "Summary",
     "Sweep",

@@ -134,10 +134,9 @@ def variants(sets: Sequence[str] = REAL, seeds: Sequence[int] = SEEDS) -> list[C
     >>> len(variants(["omniglot"], [0, 1]))
     29
     """
-    cells = []
-    for data in sets:
-        cells.append(_cell(data, RAW))
-        for seed in seeds:
+    cells = [_cell(data, RAW) for data in sets]
+    for seed in seeds:  # a run that is stopped early has all sets
+        for data in sets:
             cells += [_cell(data, method, seed=seed) for method in WHOLE_GRAPH]
             cells += [_cell(data, method, k="kin", seed=seed) for method in ENCODERS]
     return cells
@@ -169,12 +168,13 @@ def served(sets: Sequence[str] = SERVED_SETS, seeds: Sequence[int] = SEEDS) -> l
 
 
 def regimes(sets: Sequence[str] = tuple(STANDS), seeds: Sequence[int] = SEEDS) -> list[Cell]:
-    """Return raw, GCN, self and band at the paper's k, trained with both recipes.
+    """Return raw, GCN, self and band at the paper's k, trained with the fast recipe; the paper's, slower, once.
 
-    >>> len(regimes(["person_like"], [0]))
-    7
+    >>> len(regimes(["person_like"], [0])), len(regimes(["person_like"], [0, 1]))
+    (7, 11)
     """
-    return [cell for data in sets for seed in seeds for cell in _ordered(data, STANDS[data].k, seed, RECIPES)]
+    asked = [(seed, RECIPES if seed == seeds[0] else ["fast"]) for seed in seeds]
+    return [cell for data in sets for seed, recipes in asked for cell in _ordered(data, STANDS[data].k, seed, recipes)]
 
 
 def noise(sets: Sequence[str] = tuple(STANDS)) -> list[Cell]:

@@ -29,7 +29,7 @@ from kinfolk.metrics import edge_noise_rate, mean_average_precision
 from kinfolk.neighbors import knn_graph
 
 QUERIES = 3000
-LARGEST_KIN_K = 80
+LARGEST_KIN_K = 40
 PACKAGES = ("kinfolk", "torch", "numpy", "numba", "faiss-cpu", "scikit-learn")
 
 
@@ -62,7 +62,7 @@ class Data:
 
     @cached_property
     def kin_k(self) -> int:
-        """The k that fits the classes of the training part, chosen without labels; at most 80."""
+        """The k that fits the classes of the training part, chosen without labels; at most 40."""
         return min(GraphEnhancer(show_progress=False).fit(self.train).k_, LARGEST_KIN_K)
 
 

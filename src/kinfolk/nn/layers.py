@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from kinfolk.errors import InputError
-from kinfolk.nn.attention import Attention, Init, Projected, check_choice, fill, split_heads
+from kinfolk.nn.attention import Attention, FormedBand, Init, Projected, check_choice, fill, split_heads
 
 Activation = Literal["prelu", "relu", "none"]
 
@@ -89,6 +89,55 @@ class GCNLayer(nn.Module):
         if self.concat:
             mixed = mixed + (known["own"][:, :rows] if known else x[:, :rows] @ self.weight[: self.dim])
         return self.activation(self.norm(mixed))
+
+
+class FormedLayer:
+    """A `GCNLayer` with A_band where nothing is learned: all products with weights of X alone are one.
+
+    X' = act(X W_own + softmax(A_band) X W_value),   [X W_own, X W_value, X M] = X [W_own, W_value, M], see `FormedBand`
+
+    >>> from kinfolk.nn import make_attention
+    >>> layer, x = GCNLayer(4, 4, make_attention("band", dim=4, size=3), concat=True), torch.eye(4)[None, :3]
+    >>> with torch.inference_mode():
+    ...     formed = FormedLayer(layer, FormedBand.of(layer.attention, size=3))
+    ...     bool(torch.allclose(formed.all_rows(x, formed.project(x)), layer(x), atol=1e-6))
+    True
+    """
+
+    def __init__(self, layer: GCNLayer, band: FormedBand) -> None:
+        """Put the weights side by side."""
+        self.layer, self.band = layer, band
+        self.value = layer.weight[-layer.dim :]
+        own = [layer.weight[: layer.dim]] if layer.concat else []
+        self.stack = torch.cat([*own, self.value, band.asking], dim=1)
+        self.probe_stack = torch.cat([*own, band.asking], dim=1)
+
+    def project(self, x: Tensor) -> Tensor:
+        """Return what depends on each row alone side by side, (..., dim) -> (..., dim + M' or dim + 2 M')."""
+        return x @ self.stack
+
+    def all_rows(self, x: Tensor, projected: Tensor) -> Tensor:
+        """Return X' (B, L, M') of x (B, L, dim) and project(x)."""
+        *own, value, asked = projected.split(self._widths, dim=-1)
+        weights = self.band.all_rows(x, asked).softmax(dim=-1)
+        return self._finish(torch.baddbmm(own[0], weights, value) if own else weights @ value)
+
+    def probe_row(self, x: Tensor) -> Tensor:
+        """Return the probes' rows of X', (B, M'), of x (B, L, dim)."""
+        *own, asked = (x[:, 0] @ self.probe_stack).split(self._widths[:-2] + self._widths[-1:], dim=-1)
+        weights = self.band.probe_row(x, asked).softmax(dim=-1)
+        mixed = (weights[:, None] @ x)[:, 0]
+        return self._finish(torch.addmm(own[0], mixed, self.value) if own else mixed @ self.value)
+
+    @property
+    def _widths(self) -> list[int]:
+        return [self.value.shape[1]] * (1 + self.layer.concat) + [self.layer.dim]
+
+    def _finish(self, mixed: Tensor) -> Tensor:
+        mixed, activation = self.layer.norm(mixed), self.layer.activation
+        if isinstance(activation, nn.PReLU):  # with its only weight, and in place
+            return nn.functional.leaky_relu_(mixed, activation.weight.item())
+        return activation(mixed)
 
 
 class TransformerLayer(nn.Module):

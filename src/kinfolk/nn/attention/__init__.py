@@ -19,6 +19,7 @@ from kinfolk.nn.attention.base import (
 )
 from kinfolk.nn.attention.cosine import CosineAttention
 from kinfolk.nn.attention.duet import SelfAttention
+from kinfolk.nn.attention.formed import FormedBand
 from kinfolk.nn.attention.gcn import GCNAdjacency
 from kinfolk.nn.attention.kernel import KernelAttention
 from kinfolk.nn.attention.make import Name, make_attention
@@ -30,6 +31,7 @@ __all__ = [
     "Attention",
     "BandAttention",
     "CosineAttention",
+    "FormedBand",
     "Fusion",
     "GCNAdjacency",
     "Init",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor
+from torch.linalg import vector_norm
 from torch.nn.functional import normalize
 
 _TINY = 1e-12
@@ -35,6 +36,23 @@ def adjacency(x: Tensor, mask: Tensor | None = None, floor: float | None = None)
     tensor([1., 1., 1.])
     """
     return normalize(cosines(x, mask, floor), dim=-1)
+
+
+def adjacency_of(products: Tensor, floor: float | None = None) -> Tensor:
+    """Return A_X from X X^T (B, L, L), which is overwritten: no gradient goes through.
+
+    >>> import torch
+    >>> x = torch.tensor([[[1.0, 0.0], [3.0, 4.0]]])
+    >>> bool(torch.allclose(adjacency_of(x @ x.transpose(1, 2)), adjacency(x)))
+    True
+    """
+    inverse = products.diagonal(dim1=-2, dim2=-1).clamp(min=_TINY**2).rsqrt()
+    products *= inverse[:, None, :]
+    if floor is not None:  # else the length of x_i is part of that of the row
+        products *= inverse[:, :, None]
+        products.clamp_(min=floor)
+    products *= 1 / vector_norm(products, dim=-1, keepdim=True).clamp(min=_TINY)
+    return products
 
 
 def only_real(matrix: Tensor, mask: Tensor | None) -> Tensor:

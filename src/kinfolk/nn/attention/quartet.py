@@ -144,7 +144,13 @@ class QuartetAttention(Attention):
         size = few.shape[-1]
         if size == self.size and len(few) * few.shape[2] < size:
             return through(through(few, self.query), self.key.transpose(-1, -2))
-        return through(few, self._served(self.query @ self.key.transpose(-1, -2), size))
+        return through(few, self.middle(size))
+
+    def middle(self, size: int) -> Tensor:
+        """Return W_Q W_K^T for sub-graphs of `size` rows, (H, size, size); a single identity where there is neither."""
+        if self.query is None or self.key is None:
+            return torch.eye(size)[None]
+        return self._served(self.query @ self.key.transpose(-1, -2), size)
 
     def _served(self, weight: Tensor, size: int) -> Tensor:
         """Return the weight (H, self.size, self.size) for sub-graphs of `size` rows."""
