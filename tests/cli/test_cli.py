@@ -11,23 +11,9 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cli import app, main
+from kinfolk.cli import app
 
 COMMANDS = "demo generate knn similarity train enhance cluster evaluate reproduce theory convert doctor".split()
-
-
-@pytest.fixture
-def kinfolk(monkeypatch, capfd):
-    """Run a command in this process; give its exit code, output and errors."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kinfolk", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        return stop.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -2,26 +2,12 @@
 
 import csv
 import json
-import sys
 
 import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cli import main
 from kinfolk.cli.cluster import METHODS
-
-
-@pytest.fixture
-def kinfolk(monkeypatch, capfd):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kinfolk", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        return stop.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -3,32 +3,20 @@
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cli import main
 from kinfolk.metrics import clustering_report, retrieval_report
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text()
 
 
-@pytest.fixture
-def kinfolk(monkeypatch, capfd, tmp_path):
-    """Run a command in this process and in an empty folder; give its exit code, output and errors."""
+@pytest.fixture(autouse=True)
+def empty_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kinfolk", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capfd.readouterr()
-        return stop.value.code or 0, out, err
-
-    return run
 
 
 @pytest.fixture

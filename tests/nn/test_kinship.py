@@ -111,7 +111,8 @@ def crossing(ks: list[int], counts: list[float]) -> int:
 
 
 def test_k_is_where_the_count_of_kin_falls_through_the_line():
-    assert crossing([8, 12, 24], [0.5, 0.4, 0.3]) == 8  # never full: the smallest
+    assert crossing([8, 12, 24], [0.5, 0.4, 0.3]) == 9  # never full: where 0.93 of the most are left
+    assert crossing([8, 12, 24], [0.8, 0.76, 0.79]) == 24  # never full and never fewer: the largest
     assert crossing([8, 12, 24], [1.5, 1.4, 1.3]) == 24  # always full: the largest
     assert crossing([6, 24], [1.18, 0.78]) == 12  # half-way between the two, on a scale of factors
     assert crossing([6, 24], [0.98, 0.1]) == 6

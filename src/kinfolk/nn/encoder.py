@@ -11,7 +11,6 @@ from torch.nn.functional import normalize
 
 from kinfolk.errors import InputError
 from kinfolk.nn.attention import (
-    FormedBand,
     Fusion,
     Init,
     Name,
@@ -21,7 +20,7 @@ from kinfolk.nn.attention import (
     fill,
     make_attention,
 )
-from kinfolk.nn.layers import FormedLayer, GCNLayer, TransformerLayer
+from kinfolk.nn.layers import GCNLayer, TransformerLayer
 
 Base = Literal["gcn", "transformer"]
 MOST_LAYERS = 3
@@ -182,46 +181,6 @@ class Encoder(nn.Module):
         """Return the probes' rows of the last layer, (B, in_dim): all of `encode` but the head."""
         projected = {name: take(rows, nodes) for name, rows in (cache or {}).items()}
         return self.probe_rows(take(features, nodes), mask, projected or None)
-
-
-class FormedEncoder:
-    """An `Encoder` of two or three GCN layers with A_band where nothing is learned: what is made of its weights alone
-    is formed once, see `FormedLayer`.
-
-    >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, layers=2))
-    >>> features, nodes = torch.eye(2), torch.tensor([[0, 1], [1, 0]])
-    >>> with torch.inference_mode():
-    ...     formed = FormedEncoder.of(encoder, size=2)
-    ...     rows = formed.probe_rows(features[nodes], formed.project(features)[nodes])
-    ...     bool(torch.allclose(rows, encoder.probe_rows(features[nodes]), atol=1e-6))
-    True
-    """
-
-    def __init__(self, layers: list[FormedLayer]) -> None:
-        """Take the layers, first to last."""
-        self.first, *self.between, self.last = layers
-
-    @classmethod
-    def of(cls, encoder: Encoder, size: int) -> FormedEncoder | None:
-        """Return that of the encoder for sub-graphs of `size` rows, None where it has another form."""
-        layers = []
-        for layer in encoder.layers:
-            band = FormedBand.of(layer.attention, size) if isinstance(layer, GCNLayer) else None
-            if band is None or len(encoder.layers) == 1:
-                return None
-            layers.append(FormedLayer(layer, band))
-        return cls(layers)
-
-    def project(self, features: Tensor) -> Tensor:
-        """Return what the first layer makes of each node alone, whichever sub-graph it is in: (N, in_dim) -> (N, ...)."""
-        return self.first.project(features)
-
-    def probe_rows(self, x: Tensor, projected: Tensor) -> Tensor:
-        """Return the probes' rows of the last layer, (B, in_dim), of x (B, L, in_dim) and project(x)."""
-        x = self.first.all_rows(x, projected)
-        for layer in self.between:
-            x = layer.all_rows(x, layer.project(x))
-        return self.last.probe_row(x)
 
 
 def take(rows: Tensor, nodes: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ GRID = (3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96, 136, 192)
 SAMPLE_ROWS = 1500
 FALL, RISE = 0.07, 0.15  # of the kin in the window, around the valley between a class and its family
 FULL = 0.98  # kin among the 2 k nearest, in units of k, up to which k is not larger than a class
+NEARLY = 0.93  # of the largest count, where the network sees too few kin at any k (raw pixels, hand-made features)
 NOISY_BELOW = 6  # at smaller k a scale is one or two neighbours
 
 
@@ -122,7 +123,8 @@ def kin_scale(net: Kinship, g: NeighborGraph, seed: int = 0) -> int:
     """Return the k that fits the classes, without labels: the largest whose 2 k nearest hold 0.98 k kin.
 
     While k is smaller than a class, most of the 2 k nearest are kin; beyond it ever fewer are. Where the count falls
-    and rises again, a class is full and its family of look-alikes begins: k stays below that.
+    and rises again, a class is full and its family of look-alikes begins: k stays below that. Where the network sees
+    fewer kin than that at every k, it is 0.93 of the most it sees.
 
     >>> import kinfolk as kf
     >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
@@ -135,13 +137,12 @@ def kin_scale(net: Kinship, g: NeighborGraph, seed: int = 0) -> int:
 
 def _crossing(ks: list[int], counts: NDArray[np.float64]) -> int:
     last = _valley(ks, counts)
-    full = [a for a in range(last + 1) if counts[a] >= FULL]
-    if not full:
-        return ks[0]
-    a = full[-1]
+    most = counts[: last + 1].max()
+    level = FULL if most >= FULL else NEARLY * most
+    a = max(a for a in range(last + 1) if counts[a] >= level)
     if a == last:
         return ks[a]
-    share = (counts[a] - FULL) / (counts[a] - counts[a + 1])
+    share = (counts[a] - level) / (counts[a] - counts[a + 1])
     return round(ks[a] * (ks[a + 1] / ks[a]) ** share)
 
 

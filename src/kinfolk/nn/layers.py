@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from kinfolk.errors import InputError
 from kinfolk.nn.attention import Attention, FormedBand, Init, Projected, check_choice, fill, split_heads
+from kinfolk.nn.attention.pairs import gram
 
 Activation = Literal["prelu", "relu", "none"]
 
@@ -100,40 +101,53 @@ class FormedLayer:
     >>> layer, x = GCNLayer(4, 4, make_attention("band", dim=4, size=3), concat=True), torch.eye(4)[None, :3]
     >>> with torch.inference_mode():
     ...     formed = FormedLayer(layer, FormedBand.of(layer.attention, size=3))
-    ...     bool(torch.allclose(formed.all_rows(x, formed.project(x)), layer(x), atol=1e-6))
+    ...     bool(torch.allclose(formed.next_rows(x), layer(x), atol=1e-6))
     True
     """
 
     def __init__(self, layer: GCNLayer, band: FormedBand) -> None:
         """Put the weights side by side."""
         self.layer, self.band = layer, band
-        self.value = layer.weight[-layer.dim :]
-        own = [layer.weight[: layer.dim]] if layer.concat else []
-        self.stack = torch.cat([*own, self.value, band.asking], dim=1)
-        self.probe_stack = torch.cat([*own, band.asking], dim=1)
+        parts = [layer.weight[: layer.dim], layer.weight[layer.dim :]] if layer.concat else [layer.weight]
+        self.stack = torch.cat([*parts, band.asking], dim=1)
 
     def project(self, x: Tensor) -> Tensor:
         """Return what depends on each row alone side by side, (..., dim) -> (..., dim + M' or dim + 2 M')."""
         return x @ self.stack
 
-    def all_rows(self, x: Tensor, projected: Tensor) -> Tensor:
-        """Return X' (B, L, M') of x (B, L, dim) and project(x)."""
-        *own, value, asked = projected.split(self._widths, dim=-1)
-        weights = self.band.all_rows(x, asked).softmax(dim=-1)
-        return self._finish(torch.baddbmm(own[0], weights, value) if own else weights @ value)
+    def pairs(self, x: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
+        """Return X X^T and X M X^T, (..., L, L) each, of x (..., L, dim) and project(x)."""
+        return gram(x), projected[..., -self.layer.dim :] @ x.transpose(-1, -2)
 
-    def probe_row(self, x: Tensor) -> Tensor:
-        """Return the probes' rows of X', (B, M'), of x (B, L, dim)."""
-        *own, asked = (x[:, 0] @ self.probe_stack).split(self._widths[:-2] + self._widths[-1:], dim=-1)
-        weights = self.band.probe_row(x, asked).softmax(dim=-1)
-        mixed = (weights[:, None] @ x)[:, 0]
-        return self._finish(torch.addmm(own[0], mixed, self.value) if own else mixed @ self.value)
+    def next_rows(self, x: Tensor, projected: Tensor | None = None) -> Tensor:
+        """Return X' (B, L, M') of x (B, L, dim), and of project(x) where that is known."""
+        projected = self.project(x) if projected is None else projected
+        return self.all_rows(*self.pairs(x, projected), projected)
+
+    def all_rows(self, products: Tensor, duet: Tensor, projected: Tensor) -> Tensor:
+        """Return X' (B, L, M') of X X^T and X M X^T, which are overwritten, and project(x) (B, L, ...)."""
+        *own, value, _ = torch.split(projected, self._widths, dim=-1)
+        weights = self.band.all_rows(products, duet).softmax(dim=-1)
+        return self._act(torch.baddbmm(own[0], weights, value) if own else weights @ value)
+
+    def joined(self, x: Tensor) -> Tensor:
+        """Return [X, A X] of the probes, of A X alone without concat, (B, 2 dim or dim), of x (B, L, dim)."""
+        weights = self.band.probe_row(x, x[:, 0] @ self.band.asking).softmax(dim=-1)
+        return self.join(x[:, 0], (weights[:, None] @ x)[:, 0])
+
+    def join(self, own: Tensor, mixed: Tensor) -> Tensor:
+        """Return own and mixed (B, dim) side by side with concat, else mixed alone."""
+        return torch.cat([own, mixed], dim=1) if self.layer.concat else mixed
+
+    def finish(self, joined: Tensor) -> Tensor:
+        """Return the probes' rows of X', (B, M'), of what `joined` returns: for many probes one product."""
+        return self._act(joined @ self.layer.weight)
 
     @property
     def _widths(self) -> list[int]:
-        return [self.value.shape[1]] * (1 + self.layer.concat) + [self.layer.dim]
+        return [self.layer.weight.shape[1]] * (1 + self.layer.concat) + [self.layer.dim]
 
-    def _finish(self, mixed: Tensor) -> Tensor:
+    def _act(self, mixed: Tensor) -> Tensor:
         mixed, activation = self.layer.norm(mixed), self.layer.activation
         if isinstance(activation, nn.PReLU):  # with its only weight, and in place
             return nn.functional.leaky_relu_(mixed, activation.weight.item())

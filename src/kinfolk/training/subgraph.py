@@ -14,14 +14,13 @@ import numpy as np
 import torch
 from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph
-from kinfolk.nn.attention import Projected
 from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.losses import hinge_loss, supervised_contrastive
-from kinfolk.nn.shared import SharedBatch, serves, shared_rows
+from kinfolk.nn.shared import FormedEncoder, SharedBatch, serves, shared_rows
 from kinfolk.training.loop import StageResult
 from kinfolk.training.session import Session
 
@@ -31,7 +30,9 @@ SEEDS, NEIGHBORS = 8, 32
 FAST_STEPS, FAST_RATE, THETA_RATE, TEMPERATURE = 300, 3e-4, 0.02, 0.1
 VALIDATE_EVERY, HELD_BACK = 50, 0.25
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: what stays in the cache
+DEEP_ENTRIES = 1 << 18  # the same where several layers add their own
 HEAD_ROWS = 128
+PROJECT_ROWS = 2048
 
 
 def encode_all(
@@ -50,35 +51,64 @@ def encode_all(
     rows = torch.from_numpy(np.ascontiguousarray(features))
     own = rows if probes is None else torch.from_numpy(np.ascontiguousarray(probes))
     encoder.eval()
-    deep = len(encoder.layers) > 1
-    step = max(1, BLOCK_ENTRIES // ((indices.shape[1] + 1) * features.shape[1] * (1 + deep)))
-    share = serves(encoder) and indices.shape[1] > 0
-    near = share and probes is None
-    order = near_order(np.asarray(indices, dtype=np.int64)) if near else np.arange(len(indices))
+    near = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
     with torch.inference_mode():
-        cache = encoder.precompute(rows) if probes is None else {}
-        mixed = torch.empty(len(order), encoder.config.in_dim)
-        for start in range(0, len(order), step):
-            some = torch.from_numpy(order[start : start + step])
-            neighbors = torch.from_numpy(np.asarray(indices[order[start : start + step]], dtype=np.int64))
-            mixed[some] = _mixed_rows(encoder, own, rows, some, neighbors, cache, share)
-        result = torch.empty(len(order), encoder.config.out_dim or encoder.config.in_dim)
-        for start in range(0, len(order), HEAD_ROWS):  # its weights are large beside a block of few probes
-            result[start : start + HEAD_ROWS] = encoder.head(mixed[start : start + HEAD_ROWS])
+        mix, finish = _way(encoder, own, rows, indices)
+        entries = BLOCK_ENTRIES if len(encoder.layers) == 1 else DEEP_ENTRIES
+        step = max(1, entries // ((indices.shape[1] + 1) * features.shape[1]))
+        blocks = [near[start : start + step] for start in range(0, len(near), step)]
+        result = torch.empty(len(near), encoder.config.out_dim or encoder.config.in_dim)
+        # the last weights are large beside a block of few probes
+        for start in range(0, len(blocks), many := -(-HEAD_ROWS // step)):
+            some = blocks[start : start + many]
+            mixed = [mix(torch.from_numpy(me), torch.from_numpy(indices[me].astype(np.int64))) for me in some]
+            result[torch.from_numpy(np.concatenate(some))] = encoder.head(finish(torch.cat(mixed)))
     return result.numpy()
 
 
-def _mixed_rows(
-    encoder: Encoder, own: Tensor, rows: Tensor, me: Tensor, neighbors: Tensor, cache: Projected, share: bool
-) -> Tensor:
-    probes = own.index_select(0, me)
-    if share:
-        batch = SharedBatch.where_it_pays(probes, rows, neighbors)
-        if batch is not None:
-            return shared_rows(encoder, batch)
-    if own is rows:
-        return encoder.encode_rows(rows, torch.cat([me[:, None], neighbors], dim=1), cache=cache)
-    return encoder.probe_rows(torch.cat([probes[:, None], take(rows, neighbors)], dim=1))
+Mix = Callable[[Tensor, Tensor], Tensor]
+Finish = Callable[[Tensor], Tensor]
+
+
+def _way(encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]) -> tuple[Mix, Finish]:
+    """Return the quickest way from probes (P,) and their neighbors (P, k) to their rows of the last layer (P, d).
+
+    It has two parts, the second for more probes at once.
+    """
+
+    def with_probe(me: Tensor, neighbors: Tensor) -> Tensor:
+        return torch.cat([me[:, None], neighbors], dim=1)
+
+    def shared(me: Tensor, neighbors: Tensor) -> Tensor:
+        batch = SharedBatch.where_it_pays(own.index_select(0, me), rows, neighbors)
+        return apart(me, neighbors) if batch is None else shared_rows(encoder, batch)
+
+    def apart(me: Tensor, neighbors: Tensor) -> Tensor:
+        return encoder.probe_rows(torch.cat([own.index_select(0, me)[:, None], take(rows, neighbors)], dim=1))
+
+    formed = FormedEncoder.of(encoder, indices.shape[1] + 1) if own is rows else None
+    if formed is not None:
+        known = _of_the_used(formed.project, rows, indices if formed.before else indices[:, :0])
+        return lambda me, neighbors: formed.joined(rows, known, with_probe(me, neighbors)), formed.finish
+    if serves(encoder) and indices.shape[1] > 0:
+        return shared, nn.Identity()
+    if own is not rows:
+        return apart, nn.Identity()
+    cache = encoder.precompute(rows)
+    return lambda me, neighbors: encoder.encode_rows(rows, with_probe(me, neighbors), cache=cache), nn.Identity()
+
+
+def _of_the_used(project: Callable[[Tensor], Tensor], rows: Tensor, indices: NDArray[np.integer]) -> Tensor:
+    """Return project(rows), unset where a row is neither a probe nor in the indices (m, k) of the m probes."""
+    used = np.zeros(len(rows), dtype=np.bool_)
+    used[: len(indices)] = True
+    used[indices] = True
+    known = torch.empty(len(rows), project(rows[:1]).shape[1])
+    places = torch.from_numpy(np.flatnonzero(used))
+    for start in range(0, len(places), PROJECT_ROWS):
+        some = places[start : start + PROJECT_ROWS]
+        known[some] = project(rows.index_select(0, some))
+    return known
 
 
 @njit(cache=True)

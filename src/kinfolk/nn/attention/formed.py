@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from kinfolk.nn.attention.band import BandAttention
 from kinfolk.nn.attention.base import Attention
-from kinfolk.nn.attention.pairs import adjacency_of
+from kinfolk.nn.attention.pairs import adjacency_of, gram
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class FormedBand:
     >>> attention, x = make_attention("band", dim=2, size=3), torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
     >>> with torch.inference_mode():
     ...     band = FormedBand.of(attention, size=3)
-    ...     bool(torch.allclose(band.all_rows(x, x @ band.asking), attention(x)[:, 0], atol=1e-6))
+    ...     bool(torch.allclose(band.all_rows(x @ x.mT, x @ band.asking @ x.mT), attention(x)[:, 0], atol=1e-6))
     True
     """
 
@@ -49,13 +48,13 @@ class FormedBand:
             middle = middle if theta is None else theta * middle
         return cls(asking, middle, quartet.floor)
 
-    def all_rows(self, x: Tensor, asked: Tensor) -> Tensor:
-        """Return A_band before the softmax, (B, L, L), of x (B, L, dim) and asked = X M."""
-        tests = adjacency_of(x @ x.transpose(1, 2), self.floor)
-        return (asked @ x.transpose(1, 2)).baddbmm_(tests @ self.middle, tests.transpose(1, 2))
+    def all_rows(self, products: Tensor, duet: Tensor) -> Tensor:
+        """Return A_band before the softmax, (B, L, L), of X X^T and X M X^T, which are overwritten."""
+        tests = adjacency_of(products, self.floor)
+        return duet.baddbmm_(tests @ self.middle, tests.transpose(1, 2))
 
     def probe_row(self, x: Tensor, asked: Tensor) -> Tensor:
         """Return the probes' rows of the same, (B, L), of x (B, L, dim) and asked (B, dim)."""
-        tests = adjacency_of(x @ x.transpose(1, 2), self.floor)
-        through = tests[:, 0] @ self.middle
-        return torch.baddbmm(x @ asked[:, :, None], tests, through[:, :, None])[:, :, 0]
+        tests = adjacency_of(gram(x), self.floor)
+        through = tests[:, :1] @ self.middle
+        return (asked[:, None] @ x.transpose(1, 2)).baddbmm_(through, tests.transpose(1, 2))[:, 0]
