@@ -18,6 +18,7 @@ from kinfolk.threads import thread_count
 from kinfolk.training.subgraph import encode_all
 
 K, DIM, PROBES, BATCH, REPEATS = 120, 256, 2048, 32, 3
+DENSE_BATCH = 8  # of 4, 8, 16, 32, 64, 128 the one where dense is at its best
 PART1 = 8_573  # identities of MS-Celeb part 1
 dense = runpy.run_path(str(Path(__file__).parent.parent / "tests" / "nn" / "dense.py"))["forward_all_rows"]
 
@@ -50,7 +51,7 @@ def encoders(folder: str) -> Section:
 
     def dense_way(encoder: Encoder) -> torch.Tensor:
         with torch.inference_mode():
-            return torch.cat([dense(encoder, features[batch]) for batch in nodes.split(BATCH)])
+            return torch.cat([dense(encoder, features[batch]) for batch in nodes.split(DENSE_BATCH)])
 
     for layers in (1, 3):
         encoder = _encoder(layers)
@@ -75,11 +76,11 @@ def encoders(folder: str) -> Section:
         "Sub-graph encoders",
         f"The band of attention at k = {K}, {DIM} dimensions, output 2048, on the neighbour graph of celeb_like "
         f"({len(X):,} rows, 300 identities, generated), its first {PROBES} rows as probes, time of a probe. Dense: the "
-        f"same equations for all rows of all layers, Q and K formed for every sub-graph, {BATCH} sub-graphs a batch. "
-        "kinfolk: only the probe's row in the last layer by association order, overlapping sub-graphs of near probes "
-        "as one graph with a single layer, projections of the first of several layers once a node (all rows' "
-        "projections are in the time). The neighbourhoods of a graph overlap, which is what a single layer uses; with "
-        f"random neighbours there is nothing to share. The fastest of {REPEATS} each, taking turns in one process.",
+        f"same equations for all rows of all layers, Q and K formed for every sub-graph, {DENSE_BATCH} sub-graphs a "
+        "batch, where it is at its best. kinfolk: products of weights formed once, only the probe's row in the last "
+        "layer, the first layer's projections once a node (they are in the time), and its pairs of nodes once for near "
+        "probes whose sub-graphs overlap. The neighbourhoods of a graph overlap, which is what a single layer uses; "
+        f"with random neighbours there is none to use. The fastest of {REPEATS} each, taking turns in one process.",
         ["what", "dense", "kinfolk", "times faster", "largest difference"],
         rows,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cli import app
+from kinfolk.cli import app, demo
 
 COMMANDS = "demo generate knn similarity train enhance cluster evaluate reproduce theory convert doctor".split()
 
@@ -173,6 +173,8 @@ def test_doctor_names_what_is_missing_and_what_to_do(kinfolk, monkeypatch):
 
 def test_demo_runs_and_writes_a_report_with_the_numbers_it_prints(kinfolk, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "IDENTITIES", 60)
+    monkeypatch.setattr(demo, "IDENTITIES_TO_ENHANCE", 12)
     code, out, _ = kinfolk("demo", "--json")
     facts = json.loads(out)
     assert code == 0

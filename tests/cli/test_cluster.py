@@ -40,7 +40,20 @@ def test_settings_graph_npy_and_the_table(kinfolk, features, tmp_path):
     g = kf.knn_graph(kf.load(features), 10)
     g.save(graph)
     out = tmp_path / "clusters.npy"
-    arguments = ["cluster", features, "-k", 8, "--threshold", 0.7, "--set", "similarity=sim_m", "--set", "guard=1"]
+    arguments = [
+        "cluster",
+        features,
+        "-m",
+        "gcut",
+        "-k",
+        8,
+        "--threshold",
+        0.7,
+        "--set",
+        "similarity=sim_m",
+        "--set",
+        "guard=1",
+    ]
     code, said, err = kinfolk(*arguments, "--max-size", 7, "--graph", graph, "-o", out)
     assert code == 0, err
     expected = kf.cluster.GCut(8, 0.7, "sim_m", guard=1, max_size=7).fit_predict(g)
@@ -63,10 +76,10 @@ def test_rows_without_names_are_numbered_and_evaluate_reads_them(kinfolk, featur
     ("arguments", "sentence"),
     [
         (["-o", "c.txt"], "written as .csv or .npy"),
-        (["-o", "c.csv", "--method", "magic"], "method must be one of gcut"),
+        (["-o", "c.csv", "--method", "magic"], "method must be one of kin"),
         (["-o", "c.csv", "--method", "finch", "-k", "3"], "finch has no setting 'k'"),
         (["-o", "c.csv", "--set", "guard"], "written name=value"),
-        (["-o", "c.csv", "--threshold", "high"], "a number or 'auto'"),
+        (["-o", "c.csv", "-m", "gcut", "--threshold", "high"], "a number or 'auto'"),
         (["-o", "x.npz"], "written as .csv or .npy"),
     ],
 )

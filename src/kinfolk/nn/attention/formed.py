@@ -20,6 +20,7 @@ class FormedBand:
 
     with the W_Q and W_K of the self attention in M, those of the quartet in N. The result cannot be learned through.
 
+    >>> import torch
     >>> from kinfolk.nn import make_attention
     >>> attention, x = make_attention("band", dim=2, size=3), torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
     >>> with torch.inference_mode():
