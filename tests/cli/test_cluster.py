@@ -35,6 +35,12 @@ def test_every_method_writes_its_labels(kinfolk, features, tmp_path, method):
     assert facts["pairwise_f"] == round(100 * kf.metrics.pairwise(np.repeat(np.arange(5), 12), labels).f, 2)
 
 
+def test_any_setting_can_be_given_by_set(kinfolk, features, tmp_path):
+    code, said, err = kinfolk("cluster", features, "-m", "kmeans", "--set", "n_clusters=5", "-o", tmp_path / "c.csv")
+    assert code == 0, err
+    assert "clusters" in said
+
+
 def test_settings_graph_npy_and_the_table(kinfolk, features, tmp_path):
     graph = tmp_path / "graph.npz"
     g = kf.knn_graph(kf.load(features), 10)

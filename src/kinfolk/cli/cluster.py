@@ -69,8 +69,12 @@ def cluster(
     if out.suffix not in (".csv", ".npy"):
         raise InputError(f"{out}: clusters are written as .csv or .npy")
     refuse_existing(out, force)
-    told = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size, **_pairs(settings or []))
-    clusterer = _clusterer(method, {name: value for name, value in told.items() if value is not None}, seed)
+    named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
+    told: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    pairs = _pairs(settings or [])
+    if twice := sorted(told.keys() & pairs.keys()):
+        raise InputError(f"{twice[0]} is given twice: by --{twice[0].replace('_', '-')} and by --set")
+    clusterer = _clusterer(method, told | pairs, seed)
     features = options.read(source, part, labels, dim)
     given = None if graph is None else NeighborGraph.load(graph)
     if given is not None and len(given) != len(features):

@@ -46,7 +46,9 @@ def enhance(
             enhancer.set_params(**({} if k is None else {"k": k}))
         better = enhancer.transform(features, reference=known)
     replace(features, features=better).save(out, force)
-    facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"), k=enhancer.k_)
+    facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"))
+    # a model chooses k anew for rows with classes of another size
+    facts["k_of_the_fit" if model is not None and k is None else "k"] = k or enhancer.k_
     if features.labels is not None and _some_class_has_two(features.labels):
         asking = dict(n_queries=3000)
         facts["mAP_before"] = round(100 * mean_average_precision(features, features.labels, **asking), 2)

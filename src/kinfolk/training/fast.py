@@ -103,12 +103,12 @@ def fit_fast(
 def k_for(own: int, k_free: int, k: int) -> int:
     """Return k for new rows whose label-free k is `own`, after a fit that found `k_free` without labels, k with them.
 
-    A set with classes of about the same size gets the k of the fit, another one its own.
+    A set with classes of about the same size gets the k of the fit, another one its own, changed as labels changed it.
 
     >>> k_for(own=25, k_free=20, k=14), k_for(own=100, k_free=20, k=14)
-    (14, 100)
+    (14, 70)
     """
-    return k if 1 / SAME_SIZE <= own / k_free <= SAME_SIZE else own
+    return k if 1 / SAME_SIZE <= own / k_free <= SAME_SIZE else max(1, round(own * k / k_free))
 
 
 def _compare(
