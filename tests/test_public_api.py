@@ -36,7 +36,7 @@ ALLOWED = {
     "nn": GROUND | {"neighbors", "similarity"},
     "training": GROUND | {"formats", "neighbors", "similarity", "metrics", "nn"},
     "enhance": GROUND | {"neighbors", "similarity", "nn", "training"},
-    "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "training", "enhance"},
+    "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "enhance"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND | {"datasets", "enhance", "formats", "neighbors", "nn", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.cluster.base import Clusterer, by_size
+from kinfolk.cluster.means import mean_directions
 from kinfolk.cluster.union import connected
 from kinfolk.errors import InputError
 from kinfolk.features import Matrix
@@ -56,14 +57,5 @@ def first_neighbor_partitions(unit: NDArray[np.float32]) -> list[NDArray[np.int6
         if partitions and labels.max() == 0:
             break
         partitions.append(labels)
-        means = _means(unit, labels)
+        means = mean_directions(unit, labels)
     return partitions
-
-
-def _means(unit: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sums = np.add.reduceat(unit[order], starts, axis=0)
-    opposite = ~sums.any(axis=1)  # rows that cancel have no mean direction: the first one stands for them
-    sums[opposite] = unit[order[starts[opposite]]]
-    return sums

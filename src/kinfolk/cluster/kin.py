@@ -61,8 +61,7 @@ class Kin(Clusterer):
         self.random_state = random_state
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        from kinfolk.nn.kinship import Kinship
-        from kinfolk.training.fast import label_free_graph
+        from kinfolk.nn.kinship import Kinship, label_free_graph
 
         Z = self._enhanced(self._unit(X))
         g = label_free_graph(Z)

@@ -50,18 +50,18 @@ def quality(Z: NDArray[np.float32], labels: NDArray[np.integer], threshold: floa
     >>> quality(np.eye(2, dtype=np.float32), np.array([0, 0]), threshold=0.5)
     0.0
     """
-    sums, sizes = _sums(Z, _numbered(labels))
+    numbers = _numbered(labels)
+    sums, sizes = cluster_sums(Z, numbers), np.bincount(numbers).astype(np.float64)
     return float((np.einsum("cd,cd->", sums, sums, dtype=np.float64) - threshold * (sizes**2).sum()) / 2)
 
 
 def _merged(Z: NDArray[np.float32], labels: NDArray[np.int64], threshold: float, seed: int) -> NDArray[np.int64]:
     """Return the labels after whole clusters have moved to clusters with a similar mean, until none does."""
     while True:
-        sums, sizes = _sums(Z, labels)
+        sums, sizes = cluster_sums(Z, labels), np.bincount(labels).astype(np.float64)
         if len(sums) < 2:
             return labels
-        means = np.where(sums.any(axis=1, keepdims=True), sums, Z[:1])  # rows that cancel have no mean direction
-        near = knn_graph(means, min(NEARBY_CLUSTERS, len(sums) - 1), show_progress=False).indices
+        near = knn_graph(mean_directions(Z, labels), min(NEARBY_CLUSTERS, len(sums) - 1), show_progress=False).indices
         moved = _numbered(_moves(sums, sizes, near, np.arange(len(sums)), threshold, _order(len(sums), seed)))
         if moved.max() + 1 == len(sums):
             return labels
@@ -80,11 +80,26 @@ def _numbered(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     return place[inverse]
 
 
-def _sums(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def cluster_sums(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return S_C, the sum of the rows of each cluster: Z (n, d), labels (n,) from 0 on without gaps -> (clusters, d).
+
+    >>> cluster_sums(np.eye(3, dtype=np.float32), np.array([0, 1, 0])).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sums = np.add.reduceat(Z[order], starts, axis=0, dtype=np.float32)
-    return sums, np.bincount(labels).astype(np.float64)
+    return np.add.reduceat(Z[order], starts, axis=0, dtype=np.float32)
+
+
+def mean_directions(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return a vector in the direction of each cluster's mean; the first row stands for rows that cancel.
+
+    >>> mean_directions(np.array([[1, 0], [-1, 0], [0, 1]], dtype=np.float32), np.array([0, 0, 1])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    sums = cluster_sums(Z, labels)
+    first = np.unique(labels, return_index=True)[1]
+    return np.where(sums.any(axis=1, keepdims=True), sums, Z[first])
 
 
 @nb.njit(cache=True, fastmath=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from kinfolk.neighbors import NeighborGraph
+from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.similarity.scales import NAMES, WINDOW, scale_tests
 
 SHIPPED = Path(__file__).with_name("kinship.safetensors")
@@ -117,6 +117,15 @@ def grid_of(n: int) -> list[int]:
     [3, 4, 6, 8, 12]
     """
     return [k for k in GRID if 2 * WINDOW * k <= n] or [max(1, min(GRID[0], (n - 1) // WINDOW))]
+
+
+def label_free_graph(X: NDArray[np.float32]) -> NeighborGraph:
+    """Return the graph with as many neighbours as any k of the grid looks at.
+
+    >>> label_free_graph(np.eye(10, dtype=np.float32) + 0.1).k
+    6
+    """
+    return knn_graph(X, k=max(1, min(WINDOW * grid_of(len(X))[-1], len(X) - 1)), show_progress=False)
 
 
 def kin_scale(net: Kinship, g: NeighborGraph, seed: int = 0) -> int:

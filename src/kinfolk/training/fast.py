@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 
 from kinfolk.features import of_length_one
 from kinfolk.metrics.retrieval import mean_average_precision
-from kinfolk.neighbors import NeighborGraph, knn_graph
-from kinfolk.nn.kinship import Kinship, grid_of, kin_scale
+from kinfolk.nn.kinship import Kinship, kin_scale, label_free_graph
 from kinfolk.nn.propagate import Propagation, attention_rows, propagate
 from kinfolk.progress import progress
-from kinfolk.similarity.scales import WINDOW
 from kinfolk.training.metric import learn_metric
 from kinfolk.training.session import Session
 
@@ -43,15 +41,6 @@ class Chosen:
     k_free: int
     k: int
     scores: dict[str, float]
-
-
-def label_free_graph(X: NDArray[np.float32]) -> NeighborGraph:
-    """Return the graph with as many neighbours as any k of the grid looks at.
-
-    >>> label_free_graph(np.eye(10, dtype=np.float32) + 0.1).k
-    6
-    """
-    return knn_graph(X, k=max(1, min(WINDOW * grid_of(len(X))[-1], len(X) - 1)), show_progress=False)
 
 
 def apply_metric(X: NDArray[np.float32], metric: NDArray[np.float32] | None, strength: float = 1.0) -> NDArray:
