@@ -40,4 +40,4 @@ docs: $(STAMP)  ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "site/index.html"
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis kinfolk-demo*
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis kinfolk-demo* .bench

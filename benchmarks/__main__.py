@@ -4,7 +4,9 @@ import sys
 import tempfile
 
 from benchmarks import cluster, data, enhance, knn, metrics, similarity
-from benchmarks.page import save_result, write_page
+from benchmarks.page import ROOT, save_result, write_page
+
+SCRATCH = ROOT / ".bench"  # gigabytes of generated rows: ignored by git, and left behind only when a run is killed
 
 BENCHMARKS = {
     "exact": knn.exact,
@@ -26,6 +28,7 @@ if __name__ == "__main__":
     if unknown:
         sys.exit(f"unknown benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in sys.argv[1:] or BENCHMARKS:
-        with tempfile.TemporaryDirectory(dir=".") as folder:
+        SCRATCH.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
             save_result(name, BENCHMARKS[name](folder))
         write_page(list(BENCHMARKS))
