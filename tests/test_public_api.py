@@ -38,7 +38,7 @@ ALLOWED = {
     "enhance": GROUND | {"neighbors", "similarity", "nn", "training"},
     "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "enhance"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
-    "experiments": GROUND | {"datasets", "enhance", "formats", "neighbors", "nn", "similarity", "metrics"},
+    "experiments": GROUND | {"datasets", "enhance", "cluster", "formats", "neighbors", "nn", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},
 }
 
