@@ -22,6 +22,7 @@ PUBLIC = [
     "kinfolk.training",
     "kinfolk.enhance",
     "kinfolk.cluster",
+    "kinfolk.rerank",
 ]
 
 # what a step may import of ours; everything may use the ground floor
@@ -37,6 +38,7 @@ ALLOWED = {
     "training": GROUND | {"formats", "neighbors", "similarity", "metrics", "nn"},
     "enhance": GROUND | {"neighbors", "similarity", "nn", "training"},
     "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "enhance"},
+    "rerank": GROUND | {"neighbors", "similarity", "nn", "enhance"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND | {"datasets", "enhance", "cluster", "formats", "neighbors", "nn", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},

@@ -14,7 +14,7 @@ from kinfolk.errors import InputError, KinfolkError, MissingExtraError
 from kinfolk.features import FeatureSet
 
 if TYPE_CHECKING:
-    from kinfolk import cluster, datasets, metrics, theory
+    from kinfolk import cluster, datasets, metrics, rerank, theory
     from kinfolk.enhance import GraphEnhancer
     from kinfolk.formats import load
     from kinfolk.neighbors import NeighborGraph, knn_graph
@@ -27,6 +27,7 @@ _LAZY = {
     "cluster": "kinfolk.cluster",
     "datasets": "kinfolk.datasets",
     "metrics": "kinfolk.metrics",
+    "rerank": "kinfolk.rerank",
     "GraphEnhancer": "kinfolk.enhance",
     "load": "kinfolk.formats",
     "knn_graph": "kinfolk.neighbors",
@@ -50,7 +51,7 @@ __all__ = [
     "cluster",
     "datasets",
 ]
-__all__ += ["explain", "knn_graph", "load", "metrics", "prune", "sim_m", "sim_s", "theory"]
+__all__ += ["explain", "knn_graph", "load", "metrics", "prune", "rerank", "sim_m", "sim_s", "theory"]
 
 
 def __getattr__(name: str) -> Any:

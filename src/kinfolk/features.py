@@ -184,14 +184,14 @@ def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
 SHORT = 1e-6  # what is left of a row of length one when it is the mean of all rows
 
 
-def unit_rows(X: Matrix) -> NDArray[np.float32]:
-    """Return the features as checked float32 vectors of length one, C-contiguous.
+def unit_rows(X: Matrix, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    """Return the features as checked float32 vectors of length one, C-contiguous; written into `out` if it is given.
 
     >>> unit_rows(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]], dtype=float32)
     """
     matrix = as_matrix(X)
-    unit = np.empty(matrix.shape, dtype=np.float32)
+    unit = np.empty(matrix.shape, dtype=np.float32) if out is None else out
     for start, block in blocks(matrix):
         check_rows(block, start)
         unit[start : start + len(block)] = _normalised(block)

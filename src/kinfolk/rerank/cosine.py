@@ -1,0 +1,19 @@
+"""Cosine: the ranking that the others improve."""
+
+from __future__ import annotations
+
+from kinfolk.features import Matrix
+from kinfolk.rerank.pool import Pool
+from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
+
+
+def cosine(query: Matrix, gallery: Matrix, *, top: int | None = TOP, show_progress: bool = True) -> Ranking:
+    """Rank the gallery by cosine alone: d(p, g) = 1 - <p, g>.
+
+    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+
+    >>> cosine([[1, 0]], [[0, 1], [2, 0]]).distances
+    array([[0., 1.]], dtype=float32)
+    """
+    pool = Pool(query, gallery, show_progress)
+    return rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, top, {}, show_progress)

@@ -1,0 +1,153 @@
+r"""Expanded cross neighbourhood (ECN): compare each row with the neighbours of the other and their neighbours.
+
+Sarfraz, Schumann, Eberle, Stiefelhagen, "A Pose-Sensitive Embedding for Person Re-Identification with Expanded Cross
+Neighborhood Re-Ranking", CVPR 2018.
+
+N(p) holds the t nearest of p and the q nearest of each of these, over queries and gallery: M = t + t q rows, some more
+than once.
+
+    d_ECN(p, g) = 1 / (2 M) (\sum_{j in N(p)} d(j, g) + \sum_{j in N(g)} d(j, p))
+
+d is 1 - cosine (variant="cosine") or compares the lists of k rows, each beginning with its own row (variant="rank"):
+
+    d(i, j) = 1 - 1/Z \sum_b [k + 1 - pos_i(b)]_+ [k + 1 - pos_j(b)]_+,      Z: the sum of a list with itself
+
+Both are inner products, so the sums move inside: with v_i the sparse vector of [k + 1 - pos_i(b)]_+ and u_i the sum of
+v_j over j in N(i), d_ECN(p, g) = 1 - (<u_p, v_g> + <v_p, u_g>) / (2 M Z). Rows whose lists share nothing with the query
+have the distance 1; among them the cosine decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.errors import InputError
+from kinfolk.features import Matrix
+from kinfolk.rerank.pool import Pool
+from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank.settings import Defaults, Preset, lists_of
+from kinfolk.rerank.sparse import TASKS, SparseRows, add_rows, task_rows
+
+Score = Callable[[int, int], NDArray[np.float32]]
+DEFAULTS = Defaults(
+    paper=dict(k=25, t=3, q=8),
+    follow=lambda k: dict(k=max(3, round(1.25 * k)), t=max(1, round(k / 6)), q=max(1, round(k / 2))),
+)
+
+
+def expanded_cross_neighborhood(
+    query: Matrix,
+    gallery: Matrix,
+    k: int | None = None,
+    t: int | None = None,
+    q: int | None = None,
+    *,
+    top: int | None = TOP,
+    preset: Preset = None,
+    variant: Literal["rank", "cosine"] = "rank",
+    show_progress: bool = True,
+) -> Ranking:
+    """Rank the gallery by the expanded cross neighbourhood, on rank lists or on cosines.
+
+    Without k, t and q they follow the size of the classes; preset="paper": 25, 3 and 8.
+
+    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+    Memory: unit vectors, lists of k, the sparse rows twice (rank) or a second set of vectors (cosine), 64 MiB blocks.
+
+    >>> import kinfolk as kf
+    >>> fs = kf.datasets.digits()
+    >>> expanded_cross_neighborhood(fs.features[:50], fs.features[50:], k=25, t=3, q=8)
+    Ranking(50 queries, top 100 of 1,747)
+    """
+    if variant not in ("rank", "cosine"):
+        raise InputError(f"variant must be 'rank' or 'cosine', not {variant!r}")
+    pool = Pool(query, gallery, show_progress)
+    settings, found = DEFAULTS.settle(pool, preset, k=k, t=t, q=q)
+    width = settings["k"] if variant == "rank" else 1
+    lists = lists_of(pool, found, max(width, settings["t"] + 1, settings["q"] + 1)).indices
+    members = expanded_neighbors(lists[:, 1:], settings["t"], settings["q"])
+    score = _by_rank(pool, lists[:, :width], members, width) if variant == "rank" else _by_cosine(pool, members)
+    ranking = rank_blocks(score, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+    if variant == "rank":
+        np.minimum(ranking.distances, 1, out=ranking.distances)
+    return ranking
+
+
+def expanded_neighbors(nearest: NDArray[np.int32], t: int, q: int) -> NDArray[np.int32]:
+    """Return N(i): the t nearest of each row and the q nearest of each of these, (n, l) -> (n, t + t q).
+
+    >>> expanded_neighbors(np.array([[1, 2], [2, 0], [1, 0]], np.int32), 1, 2)
+    array([[1, 2, 0],
+           [2, 1, 0],
+           [1, 2, 0]], dtype=int32)
+    """
+    first = nearest[:, :t]
+    return np.hstack([first, nearest[first, :q].reshape(len(nearest), -1)])
+
+
+def _by_rank(pool: Pool, lists: NDArray[np.int32], members: NDArray[np.int32], k: int) -> Score:
+    n, width = lists.shape
+    places = np.arange(k, k - width, -1, dtype=np.float32)  # k + 1 - position
+    v = SparseRows(np.arange(n + 1) * width, lists.ravel(), np.tile(places, n))
+    u = add_rows(v, members, 1 / (2 * members.shape[1] * float(places @ places)))
+    v_names, u_names = v.inverted(pool.n_queries), u.inverted(pool.n_queries)
+
+    def distances(start: int, stop: int) -> NDArray[np.float32]:
+        block = pool.similarities(start, stop)
+        _cross(block, start, u, v, u_names, v_names)
+        return block
+
+    return distances
+
+
+def _by_cosine(pool: Pool, members: NDArray[np.int32]) -> Score:
+    means = np.empty_like(pool.unit)
+    _means(pool.unit, members, means)
+    asked, known = means[: pool.n_queries], means[pool.n_queries :]
+
+    def distances(start: int, stop: int) -> NDArray[np.float32]:
+        both = asked[start:stop] @ pool.gallery.T + pool.query[start:stop] @ known.T
+        return np.subtract(np.float32(1), np.float32(0.5) * both)
+
+    return distances
+
+
+@nb.njit(parallel=True, cache=True, fastmath=True)
+def _means(unit: NDArray[np.float32], members: NDArray[np.int32], means: NDArray[np.float32]) -> None:
+    for i in nb.prange(len(members)):
+        means[i] = np.float32(0.0)
+        for j in members[i]:
+            for d in range(unit.shape[1]):
+                means[i, d] += unit[j, d]
+        means[i] /= np.float32(members.shape[1])
+
+
+@nb.njit(parallel=True, cache=True)
+def _cross(
+    block: NDArray[np.float32], start: int, u: SparseRows, v: SparseRows, u_names: SparseRows, v_names: SparseRows
+) -> None:
+    """Turn cosines of the queries from `start` on into distances, 2 - cosine where no list is shared: (b, ng)."""
+    one, two = np.float32(1.0), np.float32(2.0)
+    for task in nb.prange(TASKS):
+        shared = np.zeros(block.shape[1], dtype=np.float32)
+        first, last = task_rows(task, len(block))
+        for b in range(first, last):
+            _add_products(start + b, u, v_names, shared)
+            _add_products(start + b, v, u_names, shared)
+            for g in range(block.shape[1]):
+                block[b, g] = one - shared[g] if shared[g] > 0 else two - block[b, g]
+                shared[g] = np.float32(0.0)
+
+
+@nb.njit(cache=True)
+def _add_products(row: int, rows: SparseRows, names: SparseRows, sums: NDArray[np.float32]) -> None:
+    """Add the inner products of one row with all rows of an inverted index."""
+    for e in range(rows.starts[row], rows.starts[row + 1]):
+        column, value = rows.columns[e], rows.values[e]
+        for f in range(names.starts[column], names.starts[column + 1]):
+            sums[names.columns[f]] += value * names.values[f]

@@ -1,0 +1,69 @@
+r"""Local blurring (LBR): the first n of a list are smoothed by each other.
+
+Luo, Chen, Wang, Zhang, "Spectral Feature Transformation for Person Re-identification", ICCV 2019.
+
+With the first n rows g_1 ... g_n of the list of p:
+
+    W_ij = exp(<g_i, g_j> / \sigma) / \sum_l exp(<g_i, g_l> / \sigma)
+    g'_i = \sum_j W_ij g_j,      d(p, g_i) = 1 - <p, g'_i>
+
+<p, g'_i> = \sum_j W_ij <p, g_j>: a mean of the first similarities, so no feature is formed, and none of the n can fall
+behind the rest of the list, which stays as it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.errors import InputError
+from kinfolk.features import Matrix
+from kinfolk.rerank.pool import Pool
+from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank.settings import Defaults, Preset
+
+DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), follow=lambda k: dict(n=max(2, round(2 * k)), temperature=0.1))
+
+
+def local_blurring(
+    query: Matrix,
+    gallery: Matrix,
+    n: int | None = None,
+    temperature: float | None = None,
+    *,
+    top: int | None = TOP,
+    preset: Preset = None,
+    show_progress: bool = True,
+) -> Ranking:
+    """Rank the gallery by cosine, then blur the first n of each list and rank them again.
+
+    Without n it follows the size of the classes; preset="paper": n = 50, temperature = 0.1.
+
+    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+
+    >>> import kinfolk as kf
+    >>> fs = kf.datasets.digits()
+    >>> local_blurring(fs.features[:50], fs.features[50:], n=20)
+    Ranking(50 queries, top 100 of 1,747)
+    """
+    pool = Pool(query, gallery, show_progress)
+    settings, _ = DEFAULTS.settle(pool, preset, n=n, temperature=temperature)
+    width = min(settings["n"], pool.n_gallery)
+    if not settings["temperature"] > 0:
+        raise InputError(f"temperature must lie above 0, not {settings['temperature']}")
+
+    def distances(start: int, stop: int) -> NDArray[np.float32]:
+        block = pool.distances(start, stop)
+        for row in block:
+            first = np.argpartition(row, width - 1)[:width]
+            row[first] = _blurred(pool.gallery[first], row[first], settings["temperature"])
+        return block
+
+    return rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+
+
+def _blurred(vectors: NDArray[np.float32], distances: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
+    """Return the distances, each a mean over the rows like it: (n, d), (n,) -> (n,)."""
+    exponents = vectors @ vectors.T / np.float32(temperature)
+    weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    return weights @ distances / weights.sum(axis=1)

@@ -1,0 +1,185 @@
+"""Queries and gallery as one pool of rows, every pair of them compared once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.errors import InputError
+from kinfolk.features import Matrix, as_matrix, unit_rows
+from kinfolk.progress import progress
+from kinfolk.rerank.ranking import SPARE, keep_best
+
+KEPT_BYTES = 1 << 30  # products of queries and gallery beyond this are computed again instead of kept
+STRIP_ROWS, STRIP_COLUMNS = 512, 8192
+LANES, TILE = 16, 256  # similarities looked at together, columns of one task
+
+
+class Neighbors(NamedTuple):
+    """For each row of the pool its nearest others, best first, and the similarity of the row least like it.
+
+    Shapes: indices (n, k) int32, similarities (n, k) float32, lowest (n,) float32; the row itself is left out.
+    """
+
+    indices: NDArray[np.int32]
+    similarities: NDArray[np.float32]
+    lowest: NDArray[np.float32]
+
+
+class Pool:
+    """Unit vectors of the queries, then of the gallery: (nq + ng, d).
+
+    >>> pool = Pool([[3, 0.0]], [[0, 2.0], [1, 1]])
+    >>> len(pool), pool.n_queries, pool.n_gallery
+    (3, 1, 2)
+    >>> pool.similarities(0, 1).round(2)
+    array([[0.  , 0.71]], dtype=float32)
+    """
+
+    def __init__(self, query: Matrix, gallery: Matrix, show_progress: bool = True) -> None:  # noqa: D107
+        asked, known = as_matrix(query), as_matrix(gallery)
+        if asked.shape[1] != known.shape[1]:
+            raise InputError(f"the queries have {asked.shape[1]} dimensions, the gallery {known.shape[1]}")
+        self.n_queries, self.n_gallery = len(asked), len(known)
+        self.unit = np.empty((len(self), known.shape[1]), dtype=np.float32)
+        unit_rows(asked, out=self.query)
+        unit_rows(known, out=self.gallery)
+        self.show_progress = show_progress
+        self._kept: NDArray[np.float32] | None = None
+
+    def __len__(self) -> int:
+        return self.n_queries + self.n_gallery
+
+    @property
+    def query(self) -> NDArray[np.float32]:
+        """The unit vectors of the queries: (nq, d)."""
+        return self.unit[: self.n_queries]
+
+    @property
+    def gallery(self) -> NDArray[np.float32]:
+        """The unit vectors of the gallery: (ng, d)."""
+        return self.unit[self.n_queries :]
+
+    def ask_instead(self, unit: NDArray[np.float32]) -> None:
+        """Put other unit vectors in the place of the queries: (nq, d)."""
+        self.query[:] = unit
+        self._kept = None
+
+    def similarities(self, start: int, stop: int) -> NDArray[np.float32]:
+        """Return the cosines of queries start to stop with the gallery, the caller's own: (stop - start, ng)."""
+        if self._kept is not None:
+            return self._kept[start:stop].copy()
+        return self.query[start:stop] @ self.gallery.T
+
+    def distances(self, start: int, stop: int) -> NDArray[np.float32]:
+        """Return 1 - cosine of queries start to stop with the gallery, the caller's own: (stop - start, ng)."""
+        similarities = self.similarities(start, stop)
+        return np.subtract(np.float32(1), similarities, out=similarities).clip(0, 2, out=similarities)
+
+    def neighbors(self, k: int) -> Neighbors:
+        """Return the k nearest others of every row, or all others where there are fewer, by exact search.
+
+        s_ij = <x_i, x_j> is computed for i <= j only, strip after strip, and offered to the lists of both: half of the
+        operations of a search. The products of queries and gallery are kept for `similarities` if they fit into 1 GiB.
+
+        Memory: 16 bytes a neighbour, a strip of 16 MiB, and what is kept.
+
+        >>> Pool([[1, 0.0]], [[0, 2.0], [1, 1]]).neighbors(1).indices.ravel()
+        array([2, 2, 0], dtype=int32)
+        """
+        n, nq = len(self), self.n_queries
+        k = min(k, n - 1)
+        keys = np.empty((n, 2 * k + SPARE), dtype=np.float32)
+        rows = np.empty((n, 2 * k + SPARE), dtype=np.int32)
+        counts, worst = np.zeros(n, dtype=np.int32), np.full(n, -np.inf, dtype=np.float32)
+        lowest = np.ones(n, dtype=np.float32)
+        lists = keys, rows, counts, worst, lowest
+        if self._kept is None and 4 * nq * self.n_gallery <= KEPT_BYTES:
+            self._kept = np.empty((nq, self.n_gallery), dtype=np.float32)
+        strip = np.empty(STRIP_ROWS * STRIP_COLUMNS, dtype=np.float32)
+        with progress("neighbours", n, self.show_progress) as advance:
+            for start, stop in _spans(0, n, STRIP_ROWS, nq):
+                for left, right in _spans(start, n, STRIP_COLUMNS, nq):
+                    S = strip[: (stop - start) * (right - left)].reshape(stop - start, right - left)
+                    if start < nq <= left and self._kept is not None:
+                        S = self._kept[start:stop, left - nq : right - nq]
+                    np.matmul(self.unit[start:stop], self.unit[left:right].T, out=S)
+                    _offer_to_rows(S, start, left, k, *lists)
+                    _offer_to_columns(S[:, max(stop - left, 0) :], start, max(left, stop), k, *lists)
+                advance(stop - start)
+        indices, similarities = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
+        _finish(keys, rows, counts, indices, similarities)
+        return Neighbors(indices, similarities, lowest)
+
+
+def _spans(start: int, stop: int, step: int, border: int) -> list[tuple[int, int]]:
+    """Cut start..stop into pieces of at most `step`, none across the border."""
+    cuts = [start, *range(start + step, min(border, stop), step)]
+    first = max(start, min(border, stop))
+    cuts += [*range(first, stop, step), stop]
+    return [(a, b) for a, b in pairwise(cuts) if a < b]
+
+
+@nb.njit(cache=True)
+def _offer(similarity, other, row, k, keys, rows, counts, worst) -> None:  # type: ignore[no-untyped-def]
+    """Write a neighbour down; keys are similarities below zero, so that the smallest is the best."""
+    at = counts[row]
+    keys[row, at], rows[row, at] = -similarity, other
+    at += 1
+    if at == keys.shape[1]:
+        at = keep_best(keys[row], rows[row], at, k)
+        worst[row] = -keys[row, k - 1]
+    counts[row] = at
+
+
+@nb.njit(parallel=True, cache=True)
+def _offer_to_rows(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
+    """Offer the columns to the rows, all but each row itself."""
+    for i in nb.prange(S.shape[0]):
+        row, line = first_row + i, S[i]
+        low = lowest[row]
+        for j in range(len(line)):
+            low = min(low, line[j])
+        lowest[row] = low
+        for left in range(0, len(line), LANES):
+            right = min(left + LANES, len(line))
+            limit, some = worst[row], False
+            for j in range(left, right):
+                some |= line[j] > limit
+            if some:
+                for j in range(left, right):
+                    if line[j] > worst[row] and first_column + j != row:
+                        _offer(line[j], first_column + j, row, k, keys, rows, counts, worst)
+
+
+@nb.njit(parallel=True, cache=True)
+def _offer_to_columns(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
+    """Offer the rows to the columns, TILE columns a task."""
+    for tile in nb.prange((S.shape[1] + TILE - 1) // TILE):
+        end = min((tile + 1) * TILE, S.shape[1])
+        for i in range(S.shape[0]):
+            for left in range(tile * TILE, end, LANES):
+                right = min(left + LANES, end)
+                some = False
+                for j in range(left, right):
+                    column = first_column + j
+                    lowest[column] = min(lowest[column], S[i, j])
+                    some |= S[i, j] > worst[column]
+                if some:
+                    for j in range(left, right):
+                        column = first_column + j
+                        if S[i, j] > worst[column]:
+                            _offer(S[i, j], first_row + i, column, k, keys, rows, counts, worst)
+
+
+@nb.njit(parallel=True, cache=True)
+def _finish(keys, rows, counts, indices, similarities) -> None:  # type: ignore[no-untyped-def]
+    k = indices.shape[1]
+    for row in nb.prange(len(indices)):
+        keep_best(keys[row], rows[row], counts[row], k)
+        indices[row] = rows[row, :k]
+        similarities[row] = -keys[row, :k]

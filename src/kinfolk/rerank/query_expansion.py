@@ -1,0 +1,55 @@
+r"""Query expansion: ask again with the mean of the query and what it found first.
+
+Chum, Philbin, Sivic, Isard, Zisserman, "Total Recall", ICCV 2007 (average); Radenović, Tolias, Chum, "Fine-tuning CNN
+image retrieval with no human annotation", TPAMI 2019 (alpha).
+
+    p' = p + \sum_{g in N(p, k)} max(<p, g>, 0)^\alpha g,        d(p, g) = 1 - <p', g> / |p'|
+
+alpha = 0 gives every neighbour the weight of the query itself: average query expansion.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.features import Matrix, of_length_one
+from kinfolk.rerank.pool import Pool
+from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank.settings import Defaults, Preset
+
+DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), follow=lambda k: dict(k=max(1, round(k / 2)), alpha=3.0))
+BLOCK_VALUES = 16 << 20
+
+
+def query_expansion(
+    query: Matrix,
+    gallery: Matrix,
+    k: int | None = None,
+    alpha: float | None = None,
+    *,
+    top: int | None = TOP,
+    preset: Preset = None,
+    show_progress: bool = True,
+) -> Ranking:
+    """Rank the gallery for the mean of each query and its k nearest in the gallery, weighted by cosine ** alpha.
+
+    Without k it follows the size of the classes; preset="paper": k = 10, alpha = 3. alpha = 0: average expansion.
+
+    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+
+    >>> import kinfolk as kf
+    >>> fs = kf.datasets.digits()
+    >>> query_expansion(fs.features[:50], fs.features[50:], k=10, alpha=0)
+    Ranking(50 queries, top 100 of 1,747)
+    """
+    pool = Pool(query, gallery, show_progress)
+    settings, _ = DEFAULTS.settle(pool, preset, k=k, alpha=alpha)
+    first = rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, settings["k"], {}, show_progress)
+    expanded = pool.query.copy()
+    step = max(1, BLOCK_VALUES // (settings["k"] * pool.gallery.shape[1]))
+    for start in range(0, len(expanded), step):
+        rows = slice(start, start + step)
+        weights = np.maximum(1 - first.distances[rows], 0) ** np.float32(settings["alpha"])
+        expanded[rows] += np.matmul(weights[:, None, :], pool.gallery[first.indices[rows]])[:, 0]
+    pool.ask_instead(of_length_one(expanded))
+    return rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
