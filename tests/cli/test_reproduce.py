@@ -25,7 +25,7 @@ def one_cell(monkeypatch, tmp_path):
 def test_generated_data_are_said_to_be_and_cells_are_kept(kinfolk, one_cell):
     code, out, err = kinfolk("reproduce", "table10", "--quick")
     assert code == 0
-    assert "generated" in out and "73.51" in out and "Ada-NETS" in out
+    assert "person_like (generated)" in out and "73.51" in out and "Ada-NETS" in out
     assert err.count("seed 0") == 1 and "before" not in err
     kept = (one_cell / "kinfolk-table10.jsonl").read_text().splitlines()
     assert json.loads(kept[0])["row"] == "original + G-cut"
@@ -51,7 +51,7 @@ def test_own_data_are_measured_under_their_name(kinfolk, one_cell):
         (["table10", "--part", "test"], "leave --part out"),
         (["table1", "--results", "x.jsonl"], "keeps no --results"),
         (["table10", "--seeds", "0"], "at least one seed"),
-        (["table99"], "unknown table 'table99'; there are table1, table5, table3, table10"),
+        (["table99"], "unknown table 'table99'; there are table1, table5, table3, table10, table4, table11"),
     ],
 )
 def test_a_mistake_gets_one_sentence(kinfolk, one_cell, arguments, sentence):

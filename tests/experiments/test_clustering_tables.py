@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -29,7 +30,7 @@ def test_a_cell_is_tuned_on_train_and_scored_on_test_and_measured_once(tmp_path)
     clusters = kf.cluster.GCut(k=80, threshold=threshold).fit_predict(data.test)
     assert row.scores["fp"] == pytest.approx(100 * kf.metrics.pairwise(data.test.labels, clusters).f)
     assert row.scores["fb"] == pytest.approx(100 * kf.metrics.bcubed(data.test.labels, clusters).f)
-    study = tables.Study({}, lambda names, seeds, made: [cell], tables.measure, STUDIES["table10"].grid)
+    study = replace(STUDIES["table10"], cells=lambda names, seeds, made: [cell])
     lines = []
     for _ in range(2):
         found = study.run(Results(tmp_path / "r.jsonl", Scored), [0], {"tiny": data}, say=lines.append)
@@ -136,7 +137,7 @@ def test_every_row_of_the_paper_is_in_the_table(name):
         high = cell.method is BAND and cell.task.way is KIN
         scores = dict(fp=90.0 if high else 80.0 + cell.seed, fb=70.0)
         found.append((cell, Scored.of(cell, "", scores=scores, **made)))
-    grid = STUDIES[name].grid(found)
+    (grid,) = STUDIES[name].grids(found)
     rows = {row[0]: row[1:] for row in grid.rows}
     assert {row["method"] for row in paper_table(name)} <= set(rows)
     assert rows["original + G-cut"][0] == "80.5 ± 0.7"

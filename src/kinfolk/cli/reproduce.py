@@ -26,7 +26,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="table1, table5: edge noise; table3, table10: clusters of faces, of persons.",
+            help="table1, table5: edge noise; table3, table10: clusters; table4, table11: re-identification.",
         ),
     ],
     data: Annotated[list[Path] | None, typer.Option(help="Labelled features to use instead of generated ones.")] = None,
@@ -40,14 +40,15 @@ def reproduce(
 ) -> None:
     """Measure a table of the paper and print it beside the paper's numbers.
 
-    Without --data the generated regimes are used, and said to be. Tables 3 and 10 need a set with the parts train and
-    test: thresholds are tuned on train. Their finished cells are kept: the same command goes on where it was stopped.
+    Without --data the generated regimes are used, and said to be. Tables 3, 4, 10 and 11 need a set with the parts
+    train and test; thresholds are tuned on train. Finished cells are kept: the same command goes on where it stopped.
 
     [bold]Example:[/bold]  kinfolk reproduce table1 --data ms-celeb/features/part1_test.bin
     """
-    from kinfolk.experiments.clustering_tables import STUDIES
+    from kinfolk.experiments import clustering_tables, reid_tables
     from kinfolk.experiments.tables import TABLES
 
+    studies = {**clustering_tables.STUDIES, **reid_tables.STUDIES}
     if seeds < 1:
         raise InputError(f"at least one seed is needed, not {seeds}")
     seeds = 1 if quick else seeds
@@ -55,12 +56,12 @@ def reproduce(
         if results is not None:
             raise InputError(f"{name} is measured in one go and keeps no --results")
         _noise(name, data or [], part, seeds, as_json)
-    elif name in STUDIES:
+    elif name in studies:
         if part is not None:
             raise InputError(f"{name} uses both parts, train and test: leave --part out")
-        _study(STUDIES[name], results or Path(f"kinfolk-{name}.jsonl"), data or [], seeds, quick, as_json)
+        _study(studies[name], results or Path(f"kinfolk-{name}.jsonl"), data or [], seeds, quick, as_json)
     else:
-        raise InputError(f"unknown table {name!r}; there are {', '.join([*TABLES, *STUDIES])}")
+        raise InputError(f"unknown table {name!r}; there are {', '.join([*TABLES, *studies])}")
 
 
 def _study(study: Study, kept: Path, files: list[Path], seeds: int, quick: bool, as_json: bool) -> None:
@@ -73,11 +74,12 @@ def _study(study: Study, kept: Path, files: list[Path], seeds: int, quick: bool,
     if as_json:
         typer.echo(json.dumps([asdict(row) for _, row in found]))
         return
-    options.console().print(_grid(study.grid(found)))
+    for grid in study.grids(found):
+        options.console().print(_grid(study.title, grid))
 
 
-def _grid(grid: Grid) -> Table:
-    table = Table(title=grid.title, title_justify="left")
+def _grid(title: str, grid: Grid) -> Table:
+    table = Table(title=f"{title}: {grid.data}", title_justify="left")
     for number, column in enumerate(grid.head):
         table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
     for number, row in enumerate(grid.rows):

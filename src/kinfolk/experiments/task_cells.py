@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
+import numpy as np
+
 from kinfolk.experiments.forms import Method, Workshop
 from kinfolk.experiments.markdown import markdown, spread
 from kinfolk.experiments.paper import paper_table
@@ -82,13 +84,14 @@ class Study:
     generated  the regimes that stand for the paper's sets: name -> make(seed, quick)
     cells      cells(names of sets, seeds, whether these are generated)
     measure    measures one cell
-    grid       the table of what was found, beside the paper's numbers
+    grids      a table for each set of what was found, beside the paper's numbers
     """
 
+    title: str
     generated: Mapping[str, Callable[[int, bool], Data]]
     cells: Callable[[Sequence[str], Sequence[int], bool], list[TaskCell]]
     measure: Callable[[Workshop, TaskCell, Data, str], Scored]
-    grid: Callable[[Found], Grid]
+    grids: Callable[[Found], list[Grid]]
 
     def run(
         self,
@@ -123,9 +126,9 @@ def said(cell: TaskCell, row: Scored, new: bool) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as texts: its name, the head and the rows; `rules`: before which rows a line is drawn."""
+    """A table as texts, of one set: its name, the head and the rows; `rules`: before which rows a line is drawn."""
 
-    title: str
+    data: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     rules: tuple[int, ...] = ()
@@ -137,48 +140,38 @@ class Grid:
 
 
 def beside_the_paper(
-    title: str,
     table: str,
     groups: Sequence[Sequence[str]],
     found: Found,
     scores: Mapping[str, str],
     paper_columns: Mapping[str, str],
-) -> Grid:
-    """Return the table: a row for each method, mean ± spread over seeds for each set, and the paper's numbers.
+) -> list[Grid]:
+    """Return a table for each set: a row for each method, mean ± spread over seeds, and the paper's numbers.
 
     groups: names of the rows; scores: name in the file -> head of the column; paper_columns likewise. The best mean of
     a column is bold.
     """
-    sets = list(dict.fromkeys(cell.data for cell, _ in found))
     paper = {row["method"]: row for row in paper_table(table)}
-    head = ["", *(f"{data} {text}" for data in sets for text in (*scores.values(), "s"))]
-    head += [f"{text}, the paper" for text in paper_columns.values()]
-    values = {
-        (data, name, row): _column(found, data, row, lambda scored, name=name: scored.scores[name])  # type: ignore[misc]
-        for data in sets
-        for name in scores
-        for group in groups
-        for row in group
-    }
-    best = {
-        (d, n): max((_mean(v) for (e, m, _), v in values.items() if (d, n) == (e, m))) for d in sets for n in scores
-    }
-    rows: list[tuple[str, ...]] = []
-    rules: list[int] = []
-    for group in groups:
-        rules.append(len(rows))
-        for row in group:
-            line = [row]
-            for data in sets:
-                shown = [
-                    (spread(values[data, name, row]), values[data, name, row], best[data, name]) for name in scores
-                ]
-                line += [f"**{text}**" if v and _mean(v) >= top else text for text, v, top in shown]
-                seconds = _column(found, data, row, lambda scored: scored.seconds)
-                line.append(f"{_mean(seconds):.1f}" if seconds else "–")
-            line += [paper.get(row, {}).get(column, "").replace("-", "–") for column in paper_columns]
-            rows.append(tuple(line))
-    return Grid(title, tuple(head), tuple(rows), tuple(rules[1:]))
+    head = ("", *scores.values(), "s", *(f"{text}, the paper" for text in paper_columns.values()))
+    rules = np.cumsum([len(group) for group in groups])[:-1].tolist()
+    grids = []
+    for data in dict.fromkeys(cell.data for cell, _ in found):
+        here = [(cell.row, scored) for cell, scored in found if cell.data == data]
+        runs = {row: [scored for name, scored in here if name == row] for group in groups for row in group}
+        rows = []
+        for row, made in runs.items():
+            measured = [_mark(name, made, runs.values()) for name in scores]
+            seconds = f"{np.mean([scored.seconds for scored in made]):.1f}" if made else "–"
+            rows.append((row, *measured, seconds, *(paper.get(row, {}).get(column, "") for column in paper_columns)))
+        grids.append(Grid(data, head, tuple(rows), tuple(rules)))
+    return grids
+
+
+def _mark(name: str, made: Sequence[Scored], others: Iterable[Sequence[Scored]]) -> str:
+    """Return mean and spread of a score, bold where no other row has a higher mean."""
+    means = [float(np.mean([scored.scores[name] for scored in row])) for row in (made, *others) if row]
+    text = spread([scored.scores[name] for scored in made])
+    return f"**{text}**" if made and means[0] >= max(means) else text
 
 
 def needed_seeds(data_is_generated: bool, method: Method, random: bool, seeds: Iterable[int]) -> list[int]:
@@ -191,11 +184,3 @@ def needed_seeds(data_is_generated: bool, method: Method, random: bool, seeds: I
     given = list(seeds)
     learns = method.settings is not None and method.labelled
     return given if data_is_generated or random or learns else given[:1]
-
-
-def _column(found: Found, data: str, row: str, value: Callable[[Scored], float]) -> list[float]:
-    return [value(scored) for cell, scored in found if (cell.data, cell.row) == (data, row)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else float("-inf")
