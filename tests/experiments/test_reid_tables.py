@@ -1,4 +1,9 @@
+import importlib.util
+import re
+import sys
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,3 +85,34 @@ def test_every_row_of_the_paper_is_in_the_table(name):
     assert rows["original"] == ("80.0", "**90.0**", "2.0", "62.76", "82.36", "79.00", "96.60")
     assert rows["band (kinfolk)"][:2] == ("**81.5 ± 0.7**", "**90.0 ± 0.0**")
     assert rows["original + KR"][3:] == ("76.46", "85.48", "82.32", "96.84")
+
+
+def test_the_pages_are_written_from_finished_cells(tmp_path, monkeypatch):
+    script = Path(__file__).parents[2] / "docs" / "make" / "task_tables.py"
+    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("task_tables", script))
+    module.__spec__.loader.exec_module(module)
+    kf.datasets.person_like(30, seed=0, dim=16).save(tmp_path / "tiny.npz")
+    cell = TaskCell("tiny", ORIGINAL, NOT_RANKED_AGAIN)
+    study = replace(STUDIES["table4"], generated={}, cells=lambda names, seeds, made: [cell] if names else [])
+    monkeypatch.setitem(module.STUDIES, "table4", study)
+    monkeypatch.setitem(module.PLACES, "table4", module.Place("page.md", "r.jsonl", ("tiny",)))
+    (tmp_path / "page.md").write_text("# a\n<!-- table4 -->\n<!-- /table4 -->\nb\n")
+    places = ["--data", tmp_path, "--results", tmp_path, "--pages", tmp_path]
+    monkeypatch.setattr(sys, "argv", ["task_tables.py", "table4", "--no-run", *map(str, places)])
+    module.main()
+    assert "Not measured yet" in (tmp_path / "page.md").read_text()
+    monkeypatch.setattr(sys, "argv", ["task_tables.py", "table4", *map(str, places)])
+    module.main()
+    page = (tmp_path / "page.md").read_text()
+    assert "**tiny**" in page and "1 cells: 1 by commit" in page and page.endswith("<!-- /table4 -->\nb\n")
+    assert f"| original | **{scores(tiny().test.features)[0]:.1f}** |" in page
+
+
+def test_the_page_for_users_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "reid.md").read_text()
+    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)), "reid.md", "exec"), {})
+    printed = re.findall(r"mAP ([\d.]+)", capsys.readouterr().out)
+    assert len(printed) == 5
+    assert float(printed[-1]) > float(printed[0])
+    assert len(kf.load("mine.npz")) > 0

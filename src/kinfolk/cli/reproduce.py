@@ -81,10 +81,11 @@ def _study(study: Study, kept: Path, files: list[Path], seeds: int, quick: bool,
 def _grid(title: str, grid: Grid) -> Table:
     table = Table(title=f"{title}: {grid.data}", title_justify="left")
     for number, column in enumerate(grid.head):
-        table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
-    for number, row in enumerate(grid.rows):
+        width = max(len(row[number].strip("*")) for row in grid.rows)  # a head may wrap, a number may not
+        table.add_column(column, justify="right" if number else "left", min_width=width)
+    for number, row in enumerate(grid.rows, start=1):
         texts = [f"[bold]{text.strip('*')}[/]" if text.startswith("**") else text for text in row]
-        table.add_row(*texts, end_section=number + 1 in grid.rules)
+        table.add_row(*texts, end_section=number in grid.rules)
     return table
 
 
