@@ -40,7 +40,8 @@ ALLOWED = {
     "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "enhance"},
     "rerank": GROUND | {"neighbors", "similarity", "nn", "enhance"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
-    "experiments": GROUND | {"datasets", "enhance", "formats", "neighbors", "nn", "similarity", "metrics"},
+    "experiments": GROUND
+    | {"datasets", "enhance", "cluster", "rerank", "formats", "neighbors", "nn", "similarity", "metrics"},
     "report": GROUND | {"experiments", "metrics"},
 }
 

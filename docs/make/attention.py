@@ -12,8 +12,10 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from kinfolk.experiments.attention_study import SECTIONS, TABLES, made_by, study_data
-from kinfolk.experiments.cells import Results, finished_cells, run_cells
+from kinfolk.experiments.attention_study import SECTIONS, TABLES, study_data
+from kinfolk.experiments.cells import Results, run_cells
+from kinfolk.experiments.markdown import put
+from kinfolk.experiments.resume import finished_cells, made_by
 from kinfolk.files import replacing
 from kinfolk.report.attention_study import Panel, draw, noise_panels, over_k_panels
 from kinfolk.report.figures import to_svg
@@ -23,13 +25,6 @@ FIGURES = {
     "over-k": (over_k_panels, 4, "mAP over k of the forms that need no labels, a panel for each set"),
     "noise": (noise_panels, 3, "mAP of trained encoders over k, a panel for each regime"),
 }
-
-
-def put(page: str, mark: str, text: str) -> str:
-    """Return the page with the text between `<!-- mark -->` and `<!-- /mark -->`."""
-    before, rest = page.split(f"<!-- {mark} -->\n", 1)
-    after = rest.split(f"<!-- /{mark} -->", 1)[1]
-    return f"{before}<!-- {mark} -->\n{text.strip()}\n<!-- /{mark} -->{after}"
 
 
 def write_figure(path: Path, panels: list[Panel], columns: int) -> None:
@@ -56,7 +51,7 @@ def main() -> None:
             print(f"{section}: {len(cells)} cells", flush=True)
             run_cells(cells, load, results, say=partial(print, flush=True))
         found = finished_cells(cells, load, results)
-        parts = [TABLES[section](found), made_by(found)]
+        parts = [TABLES[section](found), made_by(row for _, row in found)]
         if section in FIGURES and found:
             make_panels, columns, caption = FIGURES[section]
             image = f"images/attention-{section}.svg"

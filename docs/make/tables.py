@@ -17,6 +17,9 @@ regimes and say so; `kinfolk reproduce table1 --data ms-celeb/features/part1_tes
 and any other labelled set works the same way. The paper's numbers stand in their own columns; on sets that are not the
 paper's they are there for orientation only.
 
+Other tables of the paper: [3 and 10, clusters](clustering-tables.md), [4 and 11, re-identification](reid.md),
+[2, 8, 9 and Figure 3, attention](attention.md).
+
 Made by `python docs/make/tables.py ../shared/data`. Generated sets: mean over seeds 0, 1, 2. Real sets: test part, one
 run, nothing random in it.
 """

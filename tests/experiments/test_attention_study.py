@@ -12,7 +12,9 @@ import kinfolk as kf
 from kinfolk.enhance import KeptTrainingFreeWarning
 from kinfolk.errors import InputError
 from kinfolk.experiments import attention_study as study
-from kinfolk.experiments.cells import LARGEST_KIN_K, Cell, Data, Measured, Results, finished_cells, run_cells
+from kinfolk.experiments.cells import Cell, Measured, Results, run_cells
+from kinfolk.experiments.markdown import NOT_YET
+from kinfolk.experiments.resume import LARGEST_KIN_K, Data, finished_cells
 from kinfolk.report.attention_study import LOOKS, draw, noise_panels, over_k_panels
 from kinfolk.report.figures import to_svg
 
@@ -171,7 +173,7 @@ class TestTables:
     @pytest.mark.parametrize("section", study.SECTIONS)
     def test_an_unfinished_study_can_be_shown(self, section):
         found = made_up(study.SECTIONS[section](), lambda cell: 50.0)
-        assert study.TABLES[section]([]) == study.NOT_YET
+        assert study.TABLES[section]([]) == NOT_YET
         for some in (found[:1], found[: len(found) // 2], found):
             lines = [line for line in study.TABLES[section](some).splitlines() if line.startswith("|")]
             assert lines and "nan" not in "".join(lines)

@@ -72,7 +72,7 @@ def test_what_is_missing_is_named(msmt: Path) -> None:
 
 def test_counts_and_dimensions_must_agree(msmt: Path) -> None:
     np.save(msmt / "features" / "query.npy", np.ones((2, 3)))
-    with pytest.raises(InputError, match=r"list_query.txt has 1 lines, but .*query.npy has 2 rows"):
+    with pytest.raises(InputError, match=r"list_query.txt names 1 pictures, but .*query.npy has 2 rows"):
         load(msmt)
     np.save(msmt / "features" / "query.npy", np.ones((1, 4)))
     with pytest.raises(InputError, match=r"the feature files differ in dimension: 3, 4"):

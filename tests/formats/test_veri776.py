@@ -35,7 +35,7 @@ def test_the_whole_layout(veri: Path) -> None:
 
 def test_counts_must_agree(veri: Path) -> None:
     np.save(veri / "test.npy", np.ones((3, 3)))
-    with pytest.raises(InputError, match=r"name_test.txt has 2 lines, but .*test.npy has 3 rows"):
+    with pytest.raises(InputError, match=r"name_test.txt names 2 pictures, but .*test.npy has 3 rows"):
         load(veri)
 
 

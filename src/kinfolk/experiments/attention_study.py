@@ -12,9 +12,7 @@ Five sections, each a list of cells (`kinfolk.experiments.cells`) and a Markdown
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinfolk import datasets
-from kinfolk.experiments.cells import Cell, Data, Measured
+from kinfolk.experiments.cells import Cell, Measured
+from kinfolk.experiments.forms import Method, encoder
+from kinfolk.experiments.markdown import NOT_YET, markdown, spread
 from kinfolk.experiments.paper import paper_table
+from kinfolk.experiments.resume import Data
 from kinfolk.formats import load
 
 Found = Sequence[tuple[Cell, Measured]]
@@ -33,7 +34,6 @@ SEEDS = (0, 1, 2)
 OVER_K = (5, 10, 20, 40, 80, 120, 160)
 SERVED_SETS, TRAINED_K, SERVED_K = ("market1501", "clinc150"), 40, (20, 40, 80)
 PAPER_STEPS = 1000
-NOT_YET = "*Not measured yet.*"
 
 
 class Stand(NamedTuple):
@@ -50,24 +50,6 @@ STANDS = {
     "person_like": Stand("msmt17", 200, 30, (5, 10, 20, 30, 45, 60)),
     "vehicle_like": Stand("veri-776", 120, 80, (10, 20, 40, 80, 120, 160)),
 }
-
-
-@dataclass(frozen=True)
-class Method:
-    """A row of a table: GraphEnhancer's settings (None: the features as they are), and whether it sees labels."""
-
-    name: str
-    settings: Mapping[str, Any] | None
-    labelled: bool = True
-
-
-def encoder(name: str, **settings: Any) -> Method:
-    """Return the method that trains an encoder of sub-graphs.
-
-    >>> encoder("self", attention="self").settings
-    {'model': 'subgraph', 'attention': 'self'}
-    """
-    return Method(name, {"model": "subgraph", **settings})
 
 
 RAW = Method("raw", None)
@@ -328,44 +310,6 @@ def order_sentence(scores: Mapping[str, Sequence[float]]) -> str:
     means = {name: float(np.mean(values)) for name, values in scores.items()}
     rising = sorted(means, key=means.__getitem__)
     return f"{' < '.join(rising)}: {'' if rising == list(scores) else 'not '}the paper's order"
-
-
-def made_by(found: Found) -> str:
-    """Say which commits of the program made the numbers, so that a mixture is seen.
-
-    >>> made_by([])
-    ''
-    """
-    commits = Counter(row.commit for _, row in found)
-    cells = ", ".join(f"{count} by commit {commit}" for commit, count in commits.most_common())
-    return f"{len(found)} cells: {cells}." if found else ""
-
-
-def spread(values: Sequence[float] | None, sign: bool = False) -> str:
-    """Return "mean ± standard deviation" of several values, or the one there is.
-
-    >>> spread([80.0, 81.0, 82.0]), spread([80.04]), spread([]), spread([0.5], sign=True)
-    ('81.0 ± 1.0', '80.0', '–', '+0.5')
-    """
-    if not values:
-        return "–"
-    mean = f"{np.mean(values):{'+' if sign else ''}.1f}"
-    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.1f}"
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table, its first column to the left.
-
-    >>> print(markdown(["set", "mAP"], [["digits", "66.0"]]))
-    | set | mAP |
-    |---|---:|
-    | digits | 66.0 |
-    """
-    if not rows:
-        return NOT_YET
-    lines = [head, *rows]
-    text = ["| " + " | ".join(line) + " |" for line in lines]
-    return "\n".join([text[0], "|---|" + "---:|" * (len(head) - 1), *text[1:]])
 
 
 def _scores(found: Found, data: str, method: str) -> list[float]:

@@ -12,7 +12,7 @@ import numpy as np
 from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.files import existing_file
-from kinfolk.formats import folder, mat, msmt17, npy, npz, parquet, parts, raw, safetensors, table, veri776
+from kinfolk.formats import folder, market1501, mat, msmt17, npy, npz, parquet, parts, raw, safetensors, table, veri776
 from kinfolk.formats.common import COLUMNS, columns, reading
 from kinfolk.formats.folder import FolderWriter
 from kinfolk.formats.labels import attach_labels, find_labels
@@ -44,6 +44,13 @@ NATIVE = Format("folder", (".kf",), "kinfolk's own folder, memory-mapped, of any
 PARTS = Format("parts", (), "folder: MS-Celeb as published, features/ and labels/, choose with part=")
 MSMT17 = Format("msmt17", (), "folder: lists of MSMT17, features in their order", msmt17.read, wants_dim=True)
 VERI776 = Format("veri776", (), "folder: lists of VeRi-776, features in their order", veri776.read, wants_dim=True)
+MARKET1501 = Format(
+    "market1501",
+    (),
+    "folder: pictures or lists of Market-1501, features in their order",
+    market1501.read,
+    wants_dim=True,
+)
 FORMATS = (
     Format("npz", (".npz",), "numpy archive: every column in one file", npz.read, npz.write),
     Format(
@@ -80,6 +87,7 @@ FORMATS = (
     PARTS,
     MSMT17,
     VERI776,
+    MARKET1501,
 )
 BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
@@ -180,10 +188,11 @@ def _format_of(path: Path) -> Format:
         return _by_suffix(existing_file(path))
     if (path / folder.FEATURES).is_file():
         return NATIVE
-    for layout, matches in ((MSMT17, msmt17.matches), (VERI776, veri776.matches), (PARTS, parts.matches)):
-        if matches(path):
+    layouts = ((MSMT17, msmt17), (VERI776, veri776), (MARKET1501, market1501), (PARTS, parts))
+    for layout, module in layouts:
+        if module.matches(path):
             return layout
     raise InputError(
         f"{path} is a folder without {folder.FEATURES}, without features/*.bin or *.npy,"
-        " and without the lists of MSMT17 or VeRi-776"
+        " and without the lists of MSMT17, VeRi-776 or Market-1501"
     )

@@ -1,4 +1,4 @@
-"""Re-ID layouts: a text file lists the pictures, and a feature file has a vector for each line of it."""
+"""Re-ID layouts: a text file or a folder names the pictures, and a feature file has a vector for each of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def listed_set(
     existing_file(features_file)
     fs = raw.read(features_file, dim) if features_file.suffix == ".bin" else npy.read(features_file)
     if len(fs) != len(entries):
-        raise InputError(f"{list_file} has {len(entries):,} lines, but {features_file} has {len(fs):,} rows")
+        raise InputError(f"{list_file} names {len(entries):,} pictures, but {features_file} has {len(fs):,} rows")
     names, labels, cameras = zip(*entries, strict=True)
     found = {
         "labels": np.array(labels),

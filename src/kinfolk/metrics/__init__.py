@@ -25,6 +25,7 @@ from kinfolk.metrics.clustering import (
     v_measure,
 )
 from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc, tpr_at_fpr
+from kinfolk.metrics.reid import PooledQueries, ReidReport, cosine_ranking, pool_queries, reid
 from kinfolk.metrics.retrieval import (
     QueryScores,
     RetrievalReport,
@@ -41,7 +42,9 @@ __all__ = [
     "Difference",
     "IdentityScores",
     "Interval",
+    "PooledQueries",
     "QueryScores",
+    "ReidReport",
     "RetrievalReport",
     "Roc",
     "Score",
@@ -56,6 +59,7 @@ __all__ = [
     "cmc",
     "compare",
     "contingency",
+    "cosine_ranking",
     "edge_noise_rate",
     "graph_scores",
     "mean_average_precision",
@@ -63,8 +67,10 @@ __all__ = [
     "nmi",
     "pair_auc",
     "pairwise",
+    "pool_queries",
     "query_scores",
     "r_precision",
+    "reid",
     "retrieval_report",
     "retrieval_scores",
     "roc",

@@ -1,0 +1,141 @@
+"""Tables 3 and 10 of the paper: clusters of faces and of persons, from features as given and enhanced.
+
+Every threshold is tuned on the training part (`kinfolk.experiments.ways`); the test part is scored once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from kinfolk import datasets
+from kinfolk.experiments.forms import BAND, FORMS, ORIGINAL, Method, Workshop
+from kinfolk.experiments.resume import Data, labels_of
+from kinfolk.experiments.task_cells import Found, Grid, Scored, Study, TaskCell, beside_the_paper, needed_seeds
+from kinfolk.experiments.ways import CLASSICAL, G_CUT, INFOMAP, KIN, TODAY, Sample, Settings, Way
+from kinfolk.metrics import bcubed, pairwise
+
+SCORES = {"fp": "F_P", "fb": "F_B"}
+PEERS = ["Clusformer", "STAR-FC", "Ada-NETS"]  # the paper's own numbers; not measured here
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """The task of these tables: cluster in one way."""
+
+    way: Way
+
+    def row(self, features: str) -> str:
+        """Return the name of the row; what is known for clustering raw features needs only its own."""
+        alone = features == ORIGINAL.name and self.way not in (G_CUT, INFOMAP)
+        return self.way.name if alone else f"{features} + {self.way.name}"
+
+    def facts(self, data: Data) -> Mapping[str, Any]:
+        """Return what the clusters depend on."""
+        way = self.way
+        return dict(clusterer=way.clusterer, settings=dict(way.settings), choices=dict(way.choices), told=way.told)
+
+
+def rows_of() -> list[list[tuple[Method, Way]]]:
+    """Return what the table measures, in groups as the paper draws lines.
+
+    >>> [len(group) for group in rows_of()]
+    [7, 8, 8, 2]
+    """
+    return [
+        [(ORIGINAL, way) for way in (*CLASSICAL, *TODAY)],
+        [(form, G_CUT) for form in FORMS],
+        [(form, INFOMAP) for form in FORMS],
+        [(ORIGINAL, KIN), (BAND, KIN)],
+    ]
+
+
+def clustering_cells(data: Sequence[str], seeds: Sequence[int], data_is_generated: bool) -> list[TaskCell]:
+    """Return the cells: set by set, seed by seed, and all that starts from the same features together.
+
+    >>> len(clustering_cells(["celeb_like"], [0], True))
+    25
+    """
+    pairs = sorted((pair for group in rows_of() for pair in group), key=lambda pair: FORMS.index(pair[0]))
+    return [
+        TaskCell(name, method, Clustering(way), seed)
+        for name in data
+        for seed in seeds
+        for method, way in pairs
+        if seed in needed_seeds(data_is_generated, method, way.random, seeds)
+    ]
+
+
+def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
+    """Tune on the training part, cluster the test part, score it."""
+    assert isinstance(cell.task, Clustering)
+    way, labels = cell.task.way, labels_of(data.test)
+    start = time.perf_counter()
+    chosen: Settings = {}
+    if way.tune is not None:
+        chosen = way.tune(way, Sample(*workshop.tuning(cell.method, data, cell.seed)), cell.seed)
+    tuned = time.perf_counter() - start
+    enhanced = workshop.test(cell.method, data, cell.seed)
+    start = time.perf_counter()
+    if way.enhances:
+        sample, given = Sample(data.test.features, labels), dict(enhancer=enhanced.enhancer or "auto")
+    else:
+        sample, given = Sample(enhanced.features, labels), chosen
+    clusters = way.clusters(sample, cell.seed, given)
+    seconds = time.perf_counter() - start + (0.0 if way.enhances else enhanced.seconds)
+    scores = dict(fp=100 * pairwise(labels, clusters).f, fb=100 * bcubed(labels, clusters).f)
+    return Scored.of(
+        cell,
+        key,
+        scores=scores,
+        chosen=chosen,
+        trained=enhanced.enhancer is not None and enhanced.enhancer.trained_,
+        seconds=round(seconds, 2),
+        fit_seconds=round(tuned + enhanced.fit_seconds, 2),
+    )
+
+
+def clustering_grids(table: str, paper_columns: Mapping[str, str], found: Found) -> list[Grid]:
+    """Return the tables beside the paper's numbers; the learned peers have the paper's alone."""
+    groups = [[Clustering(way).row(method.name) for method, way in group] for group in rows_of()]
+    groups.insert(1, PEERS)
+    return beside_the_paper(table, groups, found, SCORES, paper_columns)
+
+
+def celebrities(seed: int, quick: bool) -> Data:
+    """Return the generated faces: 96 identities, or few.
+
+    >>> celebrities(0, quick=True).test
+    FeatureSet(826 x 256, 12 classes, parts test 826)
+    """
+    return Data.of(datasets.celeb_like(24 if quick else 96, seed=seed))
+
+
+def persons(seed: int, quick: bool) -> Data:
+    """Return the generated persons: 200 identities, or few.
+
+    >>> persons(0, quick=True).test
+    FeatureSet(614 x 256, 20 classes, 15 cameras, 99 queries, parts test 614)
+    """
+    return Data.of(datasets.person_like(40 if quick else 200, seed=seed))
+
+
+STUDIES = {
+    "table3": Study(
+        "Table 3: clusters, beside the paper's on MS-Celeb",
+        {"celeb_like (generated)": celebrities},
+        clustering_cells,
+        measure,
+        partial(clustering_grids, "table3", {"part1_fp": "MS-Celeb part 1 F_P", "part1_fb": "F_B"}),
+    ),
+    "table10": Study(
+        "Table 10: clusters, beside the paper's on MSMT17",
+        {"person_like (generated)": persons},
+        clustering_cells,
+        measure,
+        partial(clustering_grids, "table10", {"msmt17_fp": "MSMT17 F_P", "msmt17_fb": "F_B"}),
+    ),
+}

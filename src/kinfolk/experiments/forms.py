@@ -1,0 +1,137 @@
+"""The features a table starts from: as given, or enhanced in the ways of the paper and of this project."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+from kinfolk.experiments.resume import Data, labels_of
+from kinfolk.features import FeatureSet, unit_rows
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of a table: GraphEnhancer's settings (None: the features as they are), and whether it sees labels."""
+
+    name: str
+    settings: Mapping[str, Any] | None
+    labelled: bool = True
+
+
+def encoder(name: str, **settings: Any) -> Method:
+    """Return the method that trains an encoder of sub-graphs.
+
+    >>> encoder("self", attention="self").settings
+    {'model': 'subgraph', 'attention': 'self'}
+    """
+    return Method(name, {"model": "subgraph", **settings})
+
+
+ORIGINAL = Method("original", None)
+# as the paper's Table 4 names and orders them
+PAPER_FORMS = (
+    encoder("GCN", attention="none"),
+    encoder("Transformer", attention="self", base="transformer"),
+    encoder("GCN w/ self", attention="self"),
+    encoder("Transformer w/ band", attention="band", base="transformer"),
+    encoder("GCN w/ band", attention="band"),
+)
+LABEL_FREE = Method("label-free (kinfolk)", {}, labelled=False)
+BAND = Method("band (kinfolk)", {})
+FORMS = (ORIGINAL, *PAPER_FORMS, LABEL_FREE, BAND)
+
+
+class Enhanced(NamedTuple):
+    """Features of the test part (n, d'), the enhancer (None: as given), and the seconds of the fit and of the rest."""
+
+    features: NDArray[np.float32]
+    enhancer: GraphEnhancer | None
+    fit_seconds: float
+    seconds: float
+
+
+class Tuning(NamedTuple):
+    """Features of identities that a method has not been fitted to, from the training part, and their labels."""
+
+    features: NDArray[np.float32]
+    labels: NDArray[np.int64]
+
+
+class Workshop:
+    """Enhances sets in the ways of `FORMS`; what was made last is kept for the next cell.
+
+    >>> import kinfolk as kf
+    >>> data = Data.of(kf.datasets.person_like(20, dim=16))
+    >>> Workshop().test(LABEL_FREE, data, seed=0).features.shape == data.test.features.shape
+    True
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing made."""
+        self._test: tuple[object, Enhanced] | None = None
+        self._tuning: tuple[object, Tuning] | None = None
+
+    def test(self, method: Method, data: Data, seed: int) -> Enhanced:
+        """Return the test part, enhanced by what was learned from the training part, or without labels."""
+        asked = data.fingerprint, str(method), seed
+        if self._test is None or self._test[0] != asked:
+            self._test = asked, self._make_test(method, data, seed)
+        return self._test[1]
+
+    def tuning(self, method: Method, data: Data, seed: int) -> Tuning:
+        """Return what thresholds may be tuned on.
+
+        A method that sees labels is fitted to one half of the training identities, and the other half is enhanced: its
+        features are as good as those of strangers, not better. Otherwise it is the whole training part.
+        """
+        asked = data.fingerprint, str(method), seed
+        if self._tuning is None or self._tuning[0] != asked:
+            self._tuning = asked, self._make_tuning(method, data, seed)
+        return self._tuning[1]
+
+    def _make_test(self, method: Method, data: Data, seed: int) -> Enhanced:
+        if method.settings is None:
+            return Enhanced(unit_rows(data.test), None, 0.0, 0.0)
+        start = time.perf_counter()
+        enhancer = _fitted(method, data.train if method.labelled else data.test, data, seed)
+        fitted = time.perf_counter()
+        Z = enhancer.transform(data.test)
+        return Enhanced(Z, enhancer, round(fitted - start, 2), round(time.perf_counter() - fitted, 2))
+
+    def _make_tuning(self, method: Method, data: Data, seed: int) -> Tuning:
+        labels = labels_of(data.train)
+        if method.settings is None:
+            return Tuning(unit_rows(data.train), labels)
+        if not method.labelled:
+            return Tuning(_fitted(method, data.train, data, seed).transform(data.train), labels)
+        learned = half_of(labels, seed)
+        enhancer = _fitted(method, data.train.take(learned), data, seed)
+        return Tuning(enhancer.transform(data.train.take(~learned)), labels[~learned])
+
+
+def half_of(labels: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+    """Return a mask of the rows of one half of the identities, drawn with the seed.
+
+    >>> mask = half_of(np.array([3, 3, 5, 5]), seed=0)
+    >>> bool(mask[0] == mask[1] != mask[2])
+    True
+    """
+    identities = np.unique(labels)
+    chosen = np.random.default_rng(seed).permutation(identities)[: len(identities) // 2]
+    return np.isin(labels, chosen)
+
+
+def _fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
+    assert method.settings is not None
+    k = data.kin_k if method.settings.get("model") == "subgraph" else "auto"
+    enhancer = GraphEnhancer(**{"k": k, **method.settings}, random_state=seed, show_progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KeptTrainingFreeWarning)
+        return enhancer.fit(part, part.labels if method.labelled else None)

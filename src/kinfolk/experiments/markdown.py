@@ -1,0 +1,47 @@
+"""Numbers and tables as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+NOT_YET = "*Not measured yet.*"
+
+
+def spread(values: Sequence[float] | None, sign: bool = False) -> str:
+    """Return "mean ± standard deviation" of several values, or the one there is.
+
+    >>> spread([80.0, 81.0, 82.0]), spread([80.04]), spread([]), spread([0.5], sign=True)
+    ('81.0 ± 1.0', '80.0', '–', '+0.5')
+    """
+    if not values:
+        return "–"
+    mean = f"{np.mean(values):{'+' if sign else ''}.1f}"
+    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.1f}"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table, its first column to the left.
+
+    >>> print(markdown(["set", "mAP"], [["digits", "66.0"]]))
+    | set | mAP |
+    |---|---:|
+    | digits | 66.0 |
+    """
+    if not rows:
+        return NOT_YET
+    lines = [head, *rows]
+    text = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([text[0], "|---|" + "---:|" * (len(head) - 1), *text[1:]])
+
+
+def put(page: str, mark: str, text: str) -> str:
+    """Return the page with the text between `<!-- mark -->` and `<!-- /mark -->`.
+
+    >>> put("before\\n<!-- a -->\\nold\\n<!-- /a --> after", "a", "new")
+    'before\\n<!-- a -->\\nnew\\n<!-- /a --> after'
+    """
+    before, rest = page.split(f"<!-- {mark} -->\n", 1)
+    after = rest.split(f"<!-- /{mark} -->", 1)[1]
+    return f"{before}<!-- {mark} -->\n{text.strip()}\n<!-- /{mark} -->{after}"

@@ -1,0 +1,186 @@
+"""Tables about what features are for, in cells: a set, features, what is done with them, a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from kinfolk.experiments.forms import Method, Workshop
+from kinfolk.experiments.markdown import markdown, spread
+from kinfolk.experiments.paper import paper_table
+from kinfolk.experiments.resume import Data, Load, Results, commit, hashed, resume, versions
+
+Found = Sequence[tuple["TaskCell", "Scored"]]
+
+
+class Task(Protocol):
+    """What is done with features."""
+
+    def row(self, features: str) -> str:
+        """Return the name of its row in the table, for features of this name."""
+
+    def facts(self, data: Data) -> Mapping[str, Any]:
+        """Return settings and whatever of the data the fingerprint leaves out."""
+
+
+@dataclass(frozen=True)
+class TaskCell:
+    """One number of a table, on the test part of a set.
+
+    seed: of the method, and of the data where they are generated.
+    """
+
+    data: str
+    method: Method
+    task: Task
+    seed: int = 0
+
+    @property
+    def row(self) -> str:
+        """Name of the row in the table, as the paper writes it."""
+        return self.task.row(self.method.name)
+
+    def key(self, data: Data) -> str:
+        """Return the hash of everything the number depends on, the program apart."""
+        settings = None if self.method.settings is None else dict(self.method.settings)
+        features = dict(settings=settings, labelled=self.method.labelled, seed=self.seed, data=data.fingerprint)
+        return hashed(dict(features=features, task=dict(self.task.facts(data))))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What came out: scores x 100, what was chosen on the training part, and how it was made.
+
+    trained is False where a fit kept the training-free form. seconds: from the raw features of the test part to the
+    result, of the clock; fit_seconds: what was learned before, features and thresholds.
+    """
+
+    key: str
+    data: str
+    row: str
+    seed: int
+    scores: Mapping[str, float]
+    chosen: Mapping[str, Any]
+    trained: bool
+    seconds: float
+    fit_seconds: float
+    commit: str
+    versions: Mapping[str, str]
+
+    @classmethod
+    def of(cls, cell: TaskCell, key: str, **found: Any) -> Scored:
+        """Return the row of a cell, with who made it."""
+        return cls(key, cell.data, cell.row, cell.seed, **found, commit=commit(), versions=versions())
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table of the paper.
+
+    generated  the regimes that stand for the paper's sets: name -> make(seed, quick)
+    cells      cells(names of sets, seeds, whether these are generated)
+    measure    measures one cell
+    grids      a table for each set of what was found, beside the paper's numbers
+    """
+
+    title: str
+    generated: Mapping[str, Callable[[int, bool], Data]]
+    cells: Callable[[Sequence[str], Sequence[int], bool], list[TaskCell]]
+    measure: Callable[[Workshop, TaskCell, Data, str], Scored]
+    grids: Callable[[Found], list[Grid]]
+
+    def run(
+        self,
+        results: Results[Scored],
+        seeds: Sequence[int],
+        given: Mapping[str, Data] | None = None,
+        quick: bool = False,
+        say: Callable[[str], object] = print,
+    ) -> Found:
+        """Measure the cells that are not in the results yet, on the sets given or on the generated ones."""
+        cells, load = self.plan(seeds, given, quick)
+        workshop = Workshop()
+        rows = resume(cells, load, results, lambda *asked: self.measure(workshop, *asked), said, say)
+        return list(zip(cells, rows, strict=True))
+
+    def plan(
+        self, seeds: Sequence[int], given: Mapping[str, Data] | None, quick: bool = False
+    ) -> tuple[list[TaskCell], Load]:
+        """Return the cells and the loader of their sets."""
+        if given:
+            return self.cells(list(given), seeds, False), lambda name, seed: given[name]
+        make = lru_cache(maxsize=4)(lambda name, seed: self.generated[name](seed, quick))
+        return self.cells(list(self.generated), seeds, True), make
+
+
+def said(cell: TaskCell, row: Scored, new: bool) -> str:
+    """Return the line about a finished cell."""
+    scores = "   ".join(f"{name} {value:.1f}" for name, value in row.scores.items())
+    note = f"{row.seconds:.1f} s, learned in {row.fit_seconds:.1f} s" if new else "as measured before"
+    return f"{cell.data:<13} {cell.row:<32} seed {cell.seed}   {scores}   {note}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as texts, of one set: its name, the head and the rows; `rules`: before which rows a line is drawn."""
+
+    data: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    rules: tuple[int, ...] = ()
+
+    @property
+    def markdown(self) -> str:
+        """The table for a page."""
+        return markdown(self.head, self.rows)
+
+
+def beside_the_paper(
+    table: str,
+    groups: Sequence[Sequence[str]],
+    found: Found,
+    scores: Mapping[str, str],
+    paper_columns: Mapping[str, str],
+) -> list[Grid]:
+    """Return a table for each set: a row for each method, mean ± spread over seeds, and the paper's numbers.
+
+    groups: names of the rows; scores: name in the file -> head of the column; paper_columns likewise. The best mean of
+    a column is bold.
+    """
+    paper = {row["method"]: row for row in paper_table(table)}
+    head = ("", *scores.values(), "s", *(f"{text}, the paper" for text in paper_columns.values()))
+    rules = np.cumsum([len(group) for group in groups])[:-1].tolist()
+    grids = []
+    for data in dict.fromkeys(cell.data for cell, _ in found):
+        here = [(cell.row, scored) for cell, scored in found if cell.data == data]
+        runs = {row: [scored for name, scored in here if name == row] for group in groups for row in group}
+        rows = []
+        for row, made in runs.items():
+            measured = [_mark(name, made, runs.values()) for name in scores]
+            seconds = f"{np.mean([scored.seconds for scored in made]):.1f}" if made else "–"
+            rows.append((row, *measured, seconds, *(paper.get(row, {}).get(column, "") for column in paper_columns)))
+        grids.append(Grid(data, head, tuple(rows), tuple(rules)))
+    return grids
+
+
+def _mark(name: str, made: Sequence[Scored], others: Iterable[Sequence[Scored]]) -> str:
+    """Return mean and spread of a score, bold where no other row has a higher mean."""
+    means = [float(np.mean([scored.scores[name] for scored in row])) for row in (made, *others) if row]
+    text = spread([scored.scores[name] for scored in made])
+    return f"**{text}**" if made and means[0] >= max(means) else text
+
+
+def needed_seeds(data_is_generated: bool, method: Method, random: bool, seeds: Iterable[int]) -> list[int]:
+    """Return the seeds that can make a difference: one alone where nothing is random.
+
+    >>> from kinfolk.experiments.forms import ORIGINAL
+    >>> needed_seeds(False, ORIGINAL, False, range(3)), needed_seeds(False, ORIGINAL, True, range(3))
+    ([0], [0, 1, 2])
+    """
+    given = list(seeds)
+    learns = method.settings is not None and method.labelled
+    return given if data_is_generated or random or learns else given[:1]
