@@ -1,10 +1,13 @@
 r"""Kin: the recommended clusterer. Nothing to set, no labels.
 
 1. Features are enhanced without labels (`kinfolk.GraphEnhancer`), unless they are already.
-2. The threshold theta is the cosine at which two neighbours are as likely kin as not. The kinship network, which has
-   seen none of your data, says how likely each edge of the enhanced graph is kin; theta is where, from the top, the
-   mean over edges of about the same cosine falls below a half.
-3. Rows are grouped so that the sum of (cos - theta) over all pairs of a cluster is largest (`kinfolk.cluster.means`).
+2. The size of the classes is read off the graph of the enhanced features. The kinship network, which has seen none of
+   your data, says how many of the 2 k nearest neighbours are kin, in units of k. That count has a peak while the window
+   fits into a class; where it has fallen to 0.8 of its peak, k is about a class. Where the count dips and rises again,
+   a class is full and its family of look-alikes begins: k stays at the bottom.
+3. At that k the network gives each edge the probability p that its ends are kin, and rows are grouped so that the sum
+   of (p - 1/2) over all pairs of a cluster is largest (`kinfolk.cluster.potts`). There is no threshold to guess: even
+   odds are even odds on any data.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from kinfolk.cluster.base import Clusterer
-from kinfolk.cluster.means import group_by_means
+from kinfolk.cluster.potts import group_by_potts
 from kinfolk.errors import InputError
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph, knn_graph
@@ -24,11 +28,13 @@ if TYPE_CHECKING:
     from kinfolk.enhance import GraphEnhancer
     from kinfolk.nn.kinship import Kinship
 
-JOINABLE = 30  # nearest neighbours whose clusters a row may join
-# where theta is read: the scale in units of the graph's k, and the mean kinship that must be passed; the mean is taken
-READINGS = ((0.4, 0.5), (0.7, 0.65))
+EVEN_ODDS = 0.5
+FALLEN = 0.8  # of the peak: the window is larger than most classes
+DIP, RISE = 0.02, 0.1  # of the count, around the bottom between a class and its family
+LARGEST = 2  # times the k of the peak: a bottom further out is not the end of a class
+UNLIKELY = 0.02  # kinship that is not worth an edge
+BLOCK_ROWS = 8192
 SAMPLE_ROWS = 4000
-BINS = 40
 # of the enhanced features: rows are means of the same kin, so that a row and its second neighbour nearly coincide
 ENHANCED_COSINE = 0.98
 
@@ -39,8 +45,8 @@ class Kin(Clusterer):
     enhancer   "auto": enhance without labels, unless the features look enhanced; None: take them as they are; or a
                fitted GraphEnhancer, whose features are used
 
-    After fit: `labels_`, `threshold_` (theta), `features_`. Features only. Memory: the graph of up to 384 neighbours
-    and four copies of the features.
+    After fit: `labels_`, `k_` (about the size of a class), `features_`. Features only. Memory: the graph of up to 384
+    neighbours, 16 bytes for each of its edges that is likely, and four copies of the features.
 
     >>> import kinfolk as kf
     >>> fs = kf.datasets.celeb_like(n_identities=20, seed=0)
@@ -63,10 +69,9 @@ class Kin(Clusterer):
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         from kinfolk.nn.kinship import Kinship, label_free_graph
 
-        Z = self._enhanced(self._unit(X))
-        g = label_free_graph(Z)
-        self.threshold_ = kin_cosine(Kinship.shipped(), g, self.random_state)
-        return group_by_means(Z, np.ascontiguousarray(g.indices[:, :JOINABLE]), self.threshold_, self.random_state)
+        net, g = Kinship.shipped(), label_free_graph(self._enhanced(self._unit(X)))
+        self.k_ = class_scale(net, g, self.random_state)
+        return group_by_potts(kin_graph(net, g, self.k_), EVEN_ODDS, self.random_state)
 
     def _enhanced(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
         from kinfolk.enhance import GraphEnhancer
@@ -95,33 +100,79 @@ def looks_enhanced(unit: NDArray[np.float32]) -> bool:
     return bool(np.median(g.similarities[:, -1]) > ENHANCED_COSINE)
 
 
-def kin_cosine(net: Kinship, g: NeighborGraph, seed: int = 0) -> float:
-    """Return the cosine at which two neighbours of the graph are as likely kin as not, without labels.
+def class_scale(net: Kinship, g: NeighborGraph, seed: int = 0) -> int:
+    """Return a k of about the size of a class, from the graph of enhanced features, without labels.
 
     >>> import kinfolk as kf
     >>> from kinfolk.nn.kinship import Kinship
     >>> Z = kf.GraphEnhancer(k=20).fit_transform(kf.datasets.celeb_like(n_identities=10))
-    >>> 0.3 < kin_cosine(Kinship.shipped(), kf.knn_graph(Z, k=100)) < 1
+    >>> 20 < class_scale(Kinship.shipped(), kf.knn_graph(Z, k=200)) < 100     # 67 rows an identity
     True
     """
-    from kinfolk.nn.kinship import kin_blocks, kin_scale
+    from kinfolk.nn.kinship import grid_of, kin_counts
+    from kinfolk.similarity.scales import WINDOW
 
-    k = kin_scale(net, g, seed)
-    rows = np.sort(np.random.default_rng(seed).permutation(len(g))[:SAMPLE_ROWS])
-    found = []
-    for scale, level in READINGS:
-        blocks = list(kin_blocks(net, g, max(1, min(round(scale * k), g.k)), rows))
-        kinship = np.exp(np.concatenate([log_p for _, log_p, _ in blocks]))
-        cosines = np.asarray(g.similarities[rows])[:, : kinship.shape[1]]
-        found.append(_falls_below(level, cosines.ravel(), kinship.ravel()))
-    return float(np.mean(found))
+    ks = [k for k in grid_of(len(g)) if WINDOW * k <= g.k] or [1]
+    return min(widest_k(g), round(_where_fallen(ks, kin_counts(net, g, ks, seed))))
 
 
-def _falls_below(level: float, cosines: NDArray[np.float32], kinship: NDArray[np.float32]) -> float:
-    """Return where, from the highest cosine down, the mean kinship of a bin of edges is first below the level."""
-    order = np.argsort(cosines, kind="stable")
-    bins = np.array_split(order, min(BINS, len(order)))
-    for edges in reversed(bins):
-        if kinship[edges].mean() < level:
-            return float(cosines[edges].mean())
-    return float(cosines[bins[0]].mean())
+def widest_k(g: NeighborGraph) -> int:
+    """Return the largest k at which kinship can be asked of a graph.
+
+    >>> import kinfolk as kf
+    >>> widest_k(kf.knn_graph(kf.datasets.digits(), k=48))
+    20
+    """
+    from kinfolk.nn.propagate import window_of
+
+    return max([k for k in range(1, g.k + 1) if window_of(k) <= g.k], default=1)
+
+
+def _where_fallen(ks: list[int], counts: NDArray[np.float64]) -> float:
+    """Return where the counts have fallen to 0.8 of their peak, or dip before they rise again; else the last k.
+
+    Small windows see fewer kin the larger they are, before a class shows at all: only a peak that the counts rose to
+    can end in a dip, and none has fallen that is passed later.
+    """
+    peak = bottom = 0
+    for a in range(1, len(ks)):
+        rose = counts[peak] - counts[: peak + 1].min() > RISE
+        if rose and counts[peak] - counts[bottom] > DIP and counts[a] - counts[bottom] > RISE:
+            return min(ks[bottom], LARGEST * ks[peak])
+        if counts[a] > counts[peak]:
+            peak = bottom = a
+        level = FALLEN * counts[peak]
+        if counts[a] < level and counts[a:].max() <= counts[peak]:
+            share = (counts[a - 1] - level) / (counts[a - 1] - counts[a])
+            return float(ks[a - 1] * (ks[a] / ks[a - 1]) ** share)
+        bottom = a if counts[a] < counts[bottom] else bottom
+    return ks[-1]
+
+
+def kin_graph(net: Kinship, g: NeighborGraph, k: int) -> csr_array:
+    """Return the symmetric graph (n, n) of kinship p_ij, the mean of what i and j say, asked at 0.6 k and 1.2 k.
+
+    >>> import kinfolk as kf
+    >>> from kinfolk.nn.kinship import Kinship
+    >>> p = kin_graph(Kinship.shipped(), kf.knn_graph(kf.datasets.digits(), k=48), k=20)
+    >>> p.shape, bool(0 < p.data.min() < p.data.max() <= 1)
+    ((1797, 1797), True)
+    """
+    rows = [np.arange(start, min(start + BLOCK_ROWS, len(g))) for start in range(0, len(g), BLOCK_ROWS)]
+    one_way = vstack([_kin_rows(net, g, k, some) for some in rows], format="csr")
+    return csr_array((one_way + one_way.T) * np.float32(0.5))
+
+
+def _kin_rows(net: Kinship, g: NeighborGraph, k: int, rows: NDArray[np.integer]) -> csr_array:
+    from kinfolk.nn.kinship import kin_blocks
+    from kinfolk.nn.propagate import scales_of, window_of
+
+    scales = scales_of(k)
+    kinship = np.zeros((len(rows), min(window_of(k), g.k)), dtype=np.float32)
+    for scale in scales:
+        for some, log_p, _ in kin_blocks(net, g, min(scale, g.k), rows):
+            kinship[some - rows[0], : log_p.shape[1]] += np.exp(log_p) / len(scales)
+    likely = kinship > UNLIKELY
+    starts = np.append(0, np.cumsum(likely.sum(axis=1)))
+    targets = np.asarray(g.indices[rows, : kinship.shape[1]])[likely]
+    return csr_array((kinship[likely], targets, starts), shape=(len(rows), len(g)))
