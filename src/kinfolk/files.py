@@ -52,6 +52,19 @@ def refuse_existing(path: Path, force: bool) -> None:
         )
 
 
+def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
+    """Return `path` when it exists, else say that it does not and what was expected there.
+
+    >>> existing_folder("nowhere", "a model folder")
+    Traceback (most recent call last):
+    kinfolk.errors.InputError: nowhere does not exist: a model folder was expected
+    """
+    folder = Path(path)
+    if not folder.exists():
+        raise InputError(f"{folder} does not exist: {what} was expected")
+    return folder
+
+
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """Return `path` when it is a file with something in it, else say what is wrong."""
     file = Path(path)

@@ -1,8 +1,28 @@
-"""One place that says how many threads faiss, numba, BLAS and torch may use."""
+"""One place that says how many threads faiss, numba, BLAS and torch may use, and that deals work to them.
+
+Two ways to use several cores, never both at once:
+
+one large product   the library's own threads share it: `share_threads` gives all pools the same size
+many small ones     `deal`: each core gets its own, and every library one thread. The pools of numpy, torch and numba
+                    would spend longer waiting for each other than working
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+_settings = threading.Lock()  # thread counts belong to the process: one at a time may change them
 
 
 def thread_count() -> int:
@@ -26,3 +46,36 @@ def share_threads() -> None:
 
     numba.set_num_threads(min(thread_count(), numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     torch.set_num_threads(thread_count())
+
+
+def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
+    """Return [work(part) for part in parts], dealt to `thread_count` workers; in each BLAS and torch have one thread.
+
+    The parts, not the workers, decide what is computed together: the result has the same bits for any number of
+    workers. Thread counts are as before afterwards, also after an exception, which is raised here; parts not begun
+    are then left out.
+
+    `work` runs beside itself: it must release the GIL where it is slow (numpy and torch do, numba with nogil=True),
+    write to places of its own only, and call neither a parallel numba function nor `deal`. Settings of a thread, such
+    as torch.inference_mode, are its own to make.
+
+    >>> deal(lambda number: number**2, range(4))
+    [0, 1, 4, 9]
+    """
+    with _one_thread_each() as begin, ThreadPoolExecutor(thread_count(), initializer=begin) as workers:
+        return list(workers.map(work, parts))
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[Callable[[], None]]:
+    """Limit BLAS to one thread; yield what limits torch in the worker that calls it."""
+    torch = sys.modules.get("torch")  # where nobody has loaded it there is nothing to limit
+    with _settings, threadpool_limits(1, user_api="blas"):
+        if torch is None:
+            yield lambda: None
+            return
+        before = torch.get_num_threads()
+        try:
+            yield lambda: torch.set_num_threads(1)
+        finally:
+            torch.set_num_threads(before)

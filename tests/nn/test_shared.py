@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from kinfolk.nn import Encoder, EncoderConfig
 from kinfolk.nn import shared as module
-from kinfolk.nn.shared import FormedEncoder, SharedBatch, blocks, seen_alike, serves, shared_rows
+from kinfolk.nn.shared import FormedEncoder, SharedBatch, blocks, distinct, seen_alike, serves, shared_rows
 
 forward_all_rows = runpy.run_path(str(Path(__file__).with_name("dense.py")))["forward_all_rows"]
 
@@ -190,6 +193,13 @@ def test_what_cannot_be_formed_is_known():
     others += [("band", dict(base="transformer"))]
     for (name, options), layers in itertools.product(others, (1, 2)):
         assert FormedEncoder.of(make(name, options, layers=layers), K + 1) is None
+
+
+@given(hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=0), elements=st.integers(0, 2**40)))
+def test_every_node_is_there_once_and_found_again(nodes):
+    unique, places = distinct(nodes)
+    np.testing.assert_array_equal(np.sort(unique), np.unique(nodes))
+    np.testing.assert_array_equal(unique[places], nodes)
 
 
 def test_the_parts_of_sub_graphs_are_those_of_indexing():

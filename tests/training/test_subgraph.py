@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import kinfolk as kf
+import kinfolk.threads
 from kinfolk.features import unit_rows
 from kinfolk.nn.encoder import Encoder, EncoderConfig
 from kinfolk.nn.kinship import Kinship
@@ -86,6 +87,34 @@ def test_neither_blocks_nor_the_order_of_the_rows_change_the_result(monkeypatch,
         np.testing.assert_allclose(found, expected[order], atol=1e-5)
     if not formed:
         assert bool(shared) == (name in ("band", "quartet"))
+
+
+KINDS = [
+    dict(),
+    dict(layers=3, concat=True, norm=True),
+    dict(attention="quartet"),
+    dict(attention="self", layers=2),
+    dict(base="transformer", layers=2),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_the_bits_are_the_same_for_any_number_of_threads(monkeypatch, data, kind):
+    X, _, g = data
+    model = encoder("random", out_dim=40, **kind)
+    asking = unit_rows(X[:50] + 0.1)
+    queries = kf.knn_graph(X, k=8, queries=asking).indices
+    for name, value in dict(BLOCK_ENTRIES=9 * 24 * 5, DEEP_ENTRIES=9 * 24 * 5, HEAD_ROWS=10, PROJECT_ROWS=16).items():
+        monkeypatch.setattr(subgraph, name, value)
+    found = []
+    for workers in (1, 2, 3):
+        monkeypatch.setattr(kinfolk.threads, "thread_count", lambda count=workers: count)
+        torch.set_num_threads(workers)
+        found.append((encode_all(model, X, g.indices[:, :8], None), encode_all(model, X, queries, asking)))
+        assert torch.get_num_threads() == workers
+    for themselves, asked in found[1:]:
+        np.testing.assert_array_equal(themselves, found[0][0])
+        np.testing.assert_array_equal(asked, found[0][1])
 
 
 def test_the_walk_visits_every_probe_once_and_goes_to_near_ones(data):

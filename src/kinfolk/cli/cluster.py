@@ -63,9 +63,9 @@ def cluster(
     [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
     """
     from kinfolk.files import refuse_existing
-    from kinfolk.metrics import bcubed, pairwise
-    from kinfolk.neighbors import NeighborGraph
 
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if out.suffix not in (".csv", ".npy"):
         raise InputError(f"{out}: clusters are written as .csv or .npy")
     refuse_existing(out, force)
@@ -74,8 +74,12 @@ def cluster(
     pairs = _pairs(settings or [])
     if twice := sorted(told.keys() & pairs.keys()):
         raise InputError(f"{twice[0]} is given twice: by --{twice[0].replace('_', '-')} and by --set")
-    clusterer = _clusterer(method, told | pairs, seed)
     features = options.read(source, part, labels, dim)
+    # these take seconds: what is wrong with the files is said before
+    from kinfolk.metrics import bcubed, pairwise
+    from kinfolk.neighbors import NeighborGraph
+
+    clusterer = _clusterer(method, told | pairs, seed)
     given = None if graph is None else NeighborGraph.load(graph)
     if given is not None and len(given) != len(features):
         raise InputError(f"{graph} has {len(given)} rows, {source} has {len(features)}: they must be the same rows")
@@ -133,8 +137,6 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 def _clusterer(method: str, told: dict[str, Any], seed: int) -> Clusterer:
     from kinfolk import cluster as clusterers
 
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     kind = getattr(clusterers, METHODS[method])
     known = inspect.signature(kind).parameters
     for name in told:

@@ -30,13 +30,19 @@ def enhance(
 
     [bold]Example:[/bold]  kinfolk enhance photos.npz -o better.npz
     """
-    from kinfolk.enhance import GraphEnhancer
-    from kinfolk.files import refuse_existing
-    from kinfolk.metrics import mean_average_precision
+    from kinfolk.files import existing_folder, refuse_existing
+    from kinfolk.formats import dropped
 
     refuse_existing(out, force)
+    if model is not None:
+        existing_folder(model, "a model folder")
     features = options.read(source, part, labels, dim)
     known = None if reference is None else options.read(reference, None, None, dim)
+    lost = dropped(features, out)
+    # these take seconds: what is wrong with the files is said before
+    from kinfolk.enhance import GraphEnhancer
+    from kinfolk.metrics import mean_average_precision
+
     with options.timed() as took:
         if model is None:
             enhancer = GraphEnhancer("auto" if k is None else k, random_state=seed)
@@ -53,6 +59,8 @@ def enhance(
         asking = dict(n_queries=3000)
         facts["mAP_before"] = round(100 * mean_average_precision(features, features.labels, **asking), 2)
         facts["mAP_after"] = round(100 * mean_average_precision(better, features.labels, **asking), 2)
+    if lost:
+        facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
     facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
     options.say(facts, as_json)
 

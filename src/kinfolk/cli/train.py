@@ -41,10 +41,8 @@ def train(
 
     [bold]Example:[/bold]  kinfolk train market1501.npz --part train -o model
     """
-    from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
     from kinfolk.errors import InputError
     from kinfolk.files import refuse_existing
-    from kinfolk.report.learning_curves import learning_curves
 
     for target in (out, curves):
         if target is not None:
@@ -52,6 +50,10 @@ def train(
     features = options.read(source, part, labels, dim)
     if features.labels is None:
         raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")
+    # these take seconds: what is wrong with the files is said before
+    from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+    from kinfolk.report.learning_curves import learning_curves
+
     enhancer = GraphEnhancer(
         "auto" if k is None else k,
         attention,

@@ -11,7 +11,6 @@ measures both).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -20,11 +19,10 @@ import faiss
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from kinfolk.neighbors.exact import SLACK
 from kinfolk.neighbors.recall import largest_share, sample_truth
-from kinfolk.threads import thread_count
+from kinfolk.threads import deal
 
 POINTS_PER_CENTROID = 48
 KMEANS_ROUNDS = 6
@@ -146,8 +144,7 @@ class IvfSearch:
         themselves = own_rows[0] >= 0
         looks = self.looks.take(own_rows) if themselves else Looks.of(queries, self.cells.centroids, self.share)
         chunks = [np.arange(s, min(s + QUERIES_AT_ONCE, len(queries))) for s in range(0, len(queries), QUERIES_AT_ONCE)]
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(thread_count()) as pool:
-            return np.concatenate(list(pool.map(lambda c: self._search(queries[c], looks.take(c), k + SLACK), chunks)))
+        return np.concatenate(deal(lambda c: self._search(queries[c], looks.take(c), k + SLACK), chunks))
 
     def _search(self, queries: NDArray[np.float32], looks: Looks, k: int) -> NDArray[np.int64]:
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)

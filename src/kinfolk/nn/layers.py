@@ -93,42 +93,41 @@ class GCNLayer(nn.Module):
 
 
 class FormedLayer:
-    """A `GCNLayer` with A_band where nothing is learned: all products with weights of X alone are one.
+    """A `GCNLayer` with A_band where nothing is learned: in few products, and written over what is no longer needed.
 
-    X' = act(X W_own + softmax(A_band) X W_value),   [X W_own, X W_value, X M] = X [W_own, W_value, M], see `FormedBand`
+    X' = act(X W_own + softmax(X M X^T + A_X N A_X^T) X W_value),   M and N see `FormedBand`
 
     >>> from kinfolk.nn import make_attention
     >>> layer, x = GCNLayer(4, 4, make_attention("band", dim=4, size=3), concat=True), torch.eye(4)[None, :3]
     >>> with torch.inference_mode():
     ...     formed = FormedLayer(layer, FormedBand.of(layer.attention, size=3))
-    ...     bool(torch.allclose(formed.next_rows(x), layer(x), atol=1e-6))
+    ...     bool(torch.allclose(formed.next_rows(x, formed.project(x)), layer(x), atol=1e-6))
     True
     """
 
     def __init__(self, layer: GCNLayer, band: FormedBand) -> None:
-        """Put the weights side by side."""
+        """Take the layer and what is formed of its attention."""
         self.layer, self.band = layer, band
-        parts = [layer.weight[: layer.dim], layer.weight[layer.dim :]] if layer.concat else [layer.weight]
-        self.stack = torch.cat([*parts, band.asking], dim=1)
+        self.weights = {"value": layer.weight[-layer.dim :], "asked": band.asking}
+        if layer.concat:
+            self.weights["own"] = layer.weight[: layer.dim]
 
-    def project(self, x: Tensor) -> Tensor:
-        """Return what depends on each row alone side by side, (..., dim) -> (..., dim + M' or dim + 2 M')."""
-        return x @ self.stack
+    def project(self, x: Tensor) -> dict[str, Tensor]:
+        """Return what depends on each row alone: X W_value, X M as "asked" and X W_own, (..., M) -> (..., M') each."""
+        return {name: x @ weight for name, weight in self.weights.items()}
 
-    def pairs(self, x: Tensor, projected: Tensor) -> tuple[Tensor, Tensor]:
-        """Return X X^T and X M X^T, (..., L, L) each, of x (..., L, dim) and project(x)."""
-        return gram(x), projected[..., -self.layer.dim :] @ x.transpose(-1, -2)
+    def pairs(self, x: Tensor, asked: Tensor) -> tuple[Tensor, Tensor]:
+        """Return X X^T and X M X^T, (..., L, L) each, of x and X M, (..., L, dim)."""
+        return gram(x), asked @ x.transpose(-1, -2)
 
-    def next_rows(self, x: Tensor, projected: Tensor | None = None) -> Tensor:
-        """Return X' (B, L, M') of x (B, L, dim), and of project(x) where that is known."""
-        projected = self.project(x) if projected is None else projected
-        return self.all_rows(*self.pairs(x, projected), projected)
+    def next_rows(self, x: Tensor, projected: Projected) -> Tensor:
+        """Return X' (B, L, M') of x (B, L, dim) and project(x), which is overwritten."""
+        return self.all_rows(*self.pairs(x, projected["asked"]), projected)
 
-    def all_rows(self, products: Tensor, duet: Tensor, projected: Tensor) -> Tensor:
-        """Return X' (B, L, M') of X X^T and X M X^T, which are overwritten, and project(x) (B, L, ...)."""
-        *own, value, _ = torch.split(projected, self._widths, dim=-1)
-        weights = self.band.all_rows(products, duet).softmax(dim=-1)
-        return self._act(torch.baddbmm(own[0], weights, value) if own else weights @ value)
+    def all_rows(self, products: Tensor, duet: Tensor, projected: Projected) -> Tensor:
+        """Return X' (B, L, M') of X X^T, X M X^T and project(x) (B, L, ...), which are all overwritten."""
+        weights, value = self.band.all_rows(products, duet).softmax(dim=-1), projected["value"]
+        return self._act(projected["own"].baddbmm_(weights, value) if self.layer.concat else weights @ value)
 
     def joined(self, x: Tensor) -> Tensor:
         """Return [X, A X] of the probes, of A X alone without concat, (B, 2 dim or dim), of x (B, L, dim)."""
@@ -142,10 +141,6 @@ class FormedLayer:
     def finish(self, joined: Tensor) -> Tensor:
         """Return the probes' rows of X', (B, M'), of what `joined` returns: for many probes one product."""
         return self._act(joined @ self.layer.weight)
-
-    @property
-    def _widths(self) -> list[int]:
-        return [self.layer.weight.shape[1]] * (1 + self.layer.concat) + [self.layer.dim]
 
     def _act(self, mixed: Tensor) -> Tensor:
         mixed, activation = self.layer.norm(mixed), self.layer.activation

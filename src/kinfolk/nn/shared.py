@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from kinfolk.nn.attention import Attention, BandAttention, FormedBand, QuartetAttention
+from kinfolk.nn.attention import Attention, BandAttention, FormedBand, Projected, QuartetAttention
 from kinfolk.nn.attention.base import times_theta
 from kinfolk.nn.attention.pairs import gram
 from kinfolk.nn.encoder import Encoder, take
@@ -165,30 +165,32 @@ class FormedEncoder:
             layers.append(FormedLayer(layer, band))
         return cls(layers)
 
-    def project(self, features: Tensor) -> Tensor:
-        """Return what the first layer makes of each node alone, (N, in_dim) -> (N, ...); a single one asks only."""
-        return self.before[0].project(features) if self.before else features @ self.last.band.asking
+    def project(self, features: Tensor) -> dict[str, Tensor]:
+        """Return what the first layer makes of each node alone, (N, in_dim) -> (N, ...) each; an only one just asks."""
+        return self.before[0].project(features) if self.before else {"asked": features @ self.last.band.asking}
 
-    def joined(self, features: Tensor, projected: Tensor, nodes: Tensor) -> Tensor:
+    def joined(self, features: Tensor, projected: Projected, nodes: Tensor) -> Tensor:
         """Return [X, A X] of the probes in the last layer, A X alone without concat, (P, 2 in_dim or in_dim).
 
         Shapes: features (N, in_dim), projected = project(features), nodes (P, L) int64, the probe first.
         """
-        unique, places = torch.unique(nodes, return_inverse=True)
+        unique, places = (torch.from_numpy(found) for found in distinct(nodes.numpy()))
         share = len(unique) ** 2 <= PAYS * nodes.numel() * nodes.shape[1]
         if not self.before:
             if share:
-                return self._only(features.index_select(0, unique), projected.index_select(0, nodes[:, 0]), places)
+                asked = projected["asked"].index_select(0, nodes[:, 0])
+                return self._only(features.index_select(0, unique), asked, places)
             return self.last.joined(take(features, nodes))
         first, *between = self.before
         if share:
-            x, known = features.index_select(0, unique), projected.index_select(0, unique)
-            products, duet = (_blocks_of(matrix, places) for matrix in first.pairs(x, known))
-            x = first.all_rows(products, duet, take(known, places))
+            x, asked = features.index_select(0, unique), projected["asked"].index_select(0, unique)
+            products, duet = (_blocks_of(matrix, places) for matrix in first.pairs(x, asked))
+            mine = {name: take(known, nodes) for name, known in projected.items() if name != "asked"}
+            x = first.all_rows(products, duet, mine)
         else:
-            x = first.next_rows(take(features, nodes), take(projected, nodes))
+            x = first.next_rows(take(features, nodes), {name: take(known, nodes) for name, known in projected.items()})
         for layer in between:
-            x = layer.next_rows(x)
+            x = layer.next_rows(x, layer.project(x))
         return self.last.joined(x)
 
     def finish(self, joined: Tensor) -> Tensor:
@@ -207,7 +209,35 @@ class FormedEncoder:
         return self.last.join(x.index_select(0, places[:, 0]), _spread(weights, places, len(x)) @ x)
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True)
+def distinct(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each of the nodes (P, L) once, as they come, (U,), and where each of them is found there, (P, L).
+
+    What np.unique does, by a table of hashes in place of sorting.
+
+    >>> distinct(np.array([[7, 2], [2, 5]]))
+    (array([7, 2, 5]), array([[0, 1],
+           [1, 2]]))
+    """
+    size = 2
+    while size < 2 * nodes.size:
+        size *= 2
+    table = np.full(size, -1, dtype=np.int64)
+    unique, places = np.empty(nodes.size, dtype=np.int64), np.empty(nodes.shape, dtype=np.int64)
+    count = 0
+    for p in range(nodes.shape[0]):
+        for i in range(nodes.shape[1]):
+            slot = nodes[p, i] * 0x9E3779B1 & (size - 1)
+            while table[slot] >= 0 and unique[table[slot]] != nodes[p, i]:
+                slot = (slot + 1) & (size - 1)
+            if table[slot] < 0:
+                table[slot], unique[count] = count, nodes[p, i]
+                count += 1
+            places[p, i] = table[slot]
+    return unique[:count].copy(), places
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def seen_alike(
     tests: NDArray[np.float32], places: NDArray[np.int64], asked: NDArray[np.float32]
 ) -> NDArray[np.float32]:
@@ -229,7 +259,7 @@ def seen_alike(
     return result
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def blocks(matrix: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return the rows and columns of the matrix (U, U) at the places (P, L) of each sub-graph, (P, L, L).
 

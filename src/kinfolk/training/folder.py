@@ -16,7 +16,7 @@ from torch import Tensor
 
 import kinfolk
 from kinfolk.errors import InputError
-from kinfolk.files import existing_file, replacing
+from kinfolk.files import existing_file, existing_folder, replacing
 from kinfolk.formats.common import reading
 from kinfolk.training.checkpoint import flush_to_disk, read_tensors, write_tensors
 
@@ -118,9 +118,7 @@ def _sha256(file: Path) -> str:
 
 
 def _facts(folder: Path) -> dict[str, Any]:
-    if not folder.exists():
-        raise InputError(f"{folder} does not exist: a model folder was expected")
-    file = folder / CONFIG
+    file = existing_folder(folder, "a model folder") / CONFIG
     if not file.is_file():
         raise InputError(f"{folder} is not a model folder: {CONFIG} is missing")
     with reading(existing_file(file), "the config of a model"):

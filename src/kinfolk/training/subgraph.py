@@ -21,6 +21,7 @@ from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.losses import hinge_loss, supervised_contrastive
 from kinfolk.nn.shared import FormedEncoder, SharedBatch, serves, shared_rows
+from kinfolk.threads import deal
 from kinfolk.training.loop import StageResult
 from kinfolk.training.session import Session
 
@@ -54,15 +55,19 @@ def encode_all(
     near = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
     with torch.inference_mode():
         mix, finish = _way(encoder, own, rows, indices)
-        entries = BLOCK_ENTRIES if len(encoder.layers) == 1 else DEEP_ENTRIES
-        step = max(1, entries // ((indices.shape[1] + 1) * features.shape[1]))
-        blocks = [near[start : start + step] for start in range(0, len(near), step)]
-        result = torch.empty(len(near), encoder.config.out_dim or encoder.config.in_dim)
-        # the last weights are large beside a block of few probes
-        for start in range(0, len(blocks), many := -(-HEAD_ROWS // step)):
-            some = blocks[start : start + many]
-            mixed = [mix(torch.from_numpy(me), torch.from_numpy(indices[me].astype(np.int64))) for me in some]
-            result[torch.from_numpy(np.concatenate(some))] = encoder.head(finish(torch.cat(mixed)))
+    entries = BLOCK_ENTRIES if len(encoder.layers) == 1 else DEEP_ENTRIES
+    step = max(1, entries // ((indices.shape[1] + 1) * features.shape[1]))
+    result = torch.empty(len(near), encoder.config.out_dim or encoder.config.in_dim)
+
+    @torch.inference_mode()
+    def encode(some: NDArray[np.int64]) -> None:
+        blocks = [some[start : start + step] for start in range(0, len(some), step)]
+        mixed = [mix(torch.from_numpy(me), torch.from_numpy(indices[me].astype(np.int64))) for me in blocks]
+        result[torch.from_numpy(some)] = encoder.head(finish(torch.cat(mixed)))
+
+    # the last weights are large beside a block of few probes: several blocks go through them together
+    together = step * -(-HEAD_ROWS // step)
+    deal(encode, [near[start : start + together] for start in range(0, len(near), together)])
     return result.numpy()
 
 
@@ -94,20 +99,26 @@ def _way(encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.intege
         return shared, nn.Identity()
     if own is not rows:
         return apart, nn.Identity()
-    cache = encoder.precompute(rows)
+    cache = _of_the_used(encoder.precompute, rows, indices)
     return lambda me, neighbors: encoder.encode_rows(rows, with_probe(me, neighbors), cache=cache), nn.Identity()
 
 
-def _of_the_used(project: Callable[[Tensor], Tensor], rows: Tensor, indices: NDArray[np.integer]) -> Tensor:
+def _of_the_used(
+    project: Callable[[Tensor], dict[str, Tensor]], rows: Tensor, indices: NDArray[np.integer]
+) -> dict[str, Tensor]:
     """Return project(rows), unset where a row is neither a probe nor in the indices (m, k) of the m probes."""
     used = np.zeros(len(rows), dtype=np.bool_)
     used[: len(indices)] = True
     used[indices] = True
-    known = torch.empty(len(rows), project(rows[:1]).shape[1])
     places = torch.from_numpy(np.flatnonzero(used))
-    for start in range(0, len(places), PROJECT_ROWS):
-        some = places[start : start + PROJECT_ROWS]
-        known[some] = project(rows.index_select(0, some))
+    known = {name: torch.empty(len(rows), part.shape[1]) for name, part in project(rows[:1]).items()}
+
+    @torch.inference_mode()
+    def fill(some: Tensor) -> None:
+        for name, part in project(rows.index_select(0, some)).items():
+            known[name][some] = part
+
+    deal(fill, [places[start : start + PROJECT_ROWS] for start in range(0, len(places), PROJECT_ROWS)])
     return known
 
 
