@@ -39,6 +39,7 @@ def band(
     then: str = "cosine",
     *,
     enhancer: GraphEnhancer | None = None,
+    random_state: int = 0,
     top: int | None = TOP,
     show_progress: bool = True,
     **settings: Any,
@@ -63,7 +64,7 @@ def band(
         raise InputError(f"the queries have {asked.shape[1]} dimensions, the gallery {known.shape[1]}")
     together = np.concatenate([asked, known], dtype=np.float32)
     if enhancer is None:
-        enhancer = GraphEnhancer(show_progress=show_progress).fit(together)
+        enhancer = GraphEnhancer(random_state=random_state, show_progress=show_progress).fit(together)
     Z = enhancer.transform(together)
     found = METHODS[then](Z[: len(asked)], Z[len(asked) :], top=top, show_progress=show_progress, **settings)
     return replace(found, settings=dict(found.settings, enhancer_k=enhancer.k_))

@@ -36,7 +36,7 @@ from kinfolk.rerank.sparse import TASKS, SparseRows, add_rows, task_rows
 Score = Callable[[int, int], NDArray[np.float32]]
 DEFAULTS = Defaults(
     paper=dict(k=25, t=3, q=8),
-    follow=lambda k: dict(k=max(3, round(1.25 * k)), t=max(1, round(k / 6)), q=max(1, round(k / 2))),
+    follow=lambda k: dict(k=max(3, round(1.5 * k)), t=max(1, round(0.12 * k)), q=max(1, round(0.25 * k))),
 )
 
 

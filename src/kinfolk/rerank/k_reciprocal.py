@@ -34,7 +34,7 @@ from kinfolk.rerank.sparse import TASKS, SparseRows, add_rows, task_rows
 
 DEFAULTS = Defaults(
     paper=dict(k1=20, k2=6, lambda_value=0.3),
-    follow=lambda k: dict(k1=max(2, round(1.25 * k)), k2=max(1, round(k / 3)), lambda_value=0.3),
+    follow=lambda k: dict(k1=max(2, round(1.4 * k)), k2=max(1, round(0.3 * k)), lambda_value=0.3),
 )
 
 

@@ -22,7 +22,7 @@ from kinfolk.rerank.pool import Pool
 from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
 from kinfolk.rerank.settings import Defaults, Preset
 
-DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), follow=lambda k: dict(n=max(2, round(2 * k)), temperature=0.1))
+DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), follow=lambda k: dict(n=max(2, 3 * k), temperature=0.1))
 
 
 def local_blurring(

@@ -17,7 +17,7 @@ from kinfolk.rerank.pool import Pool
 from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
 from kinfolk.rerank.settings import Defaults, Preset
 
-DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), follow=lambda k: dict(k=max(1, round(k / 2)), alpha=3.0))
+DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), follow=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0))
 BLOCK_VALUES = 16 << 20
 
 

@@ -1,0 +1,142 @@
+"""kinfolk rerank: the gallery ordered for each query."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kinfolk.cli import options
+from kinfolk.errors import InputError
+
+if TYPE_CHECKING:
+    from kinfolk.features import FeatureSet
+    from kinfolk.rerank import Ranking
+
+NAMES = "cosine, qe, lbr, kr, ecn, band, or band+ and one of them"
+
+
+def rerank(
+    source: options.Input,
+    out: Annotated[Path, typer.Option("--out", "-o", help="ranking.npz (indices, distances) or .csv.")],
+    gallery: Annotated[
+        Path | None, typer.Argument(metavar="[GALLERY]", help="Second file; without it INPUT marks its queries.")
+    ] = None,
+    method: Annotated[str, typer.Option("--method", "-m", help=NAMES + ".")] = "band+kr",
+    model: Annotated[Path | None, typer.Option(help="Folder that kinfolk train wrote, for band.")] = None,
+    top: Annotated[str, typer.Option(help="Length of each list: a number or all.")] = "100",
+    preset: Annotated[str | None, typer.Option(help="paper: the settings of the literature.")] = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
+    dim: options.Dim = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Order the gallery for each query and, where there are labels, score the order.
+
+    [bold]Example:[/bold]  kinfolk rerank market1501.npz --part test --method kr -o ranking.npz
+    """
+    from kinfolk.files import refuse_existing
+
+    if out.suffix not in (".npz", ".csv"):
+        raise InputError(f"{out}: rankings are written as .npz or .csv")
+    if top != "all" and not (top.isdigit() and int(top)):
+        raise InputError(f"--top must be a whole number from 1 on, or all, not {top!r}")
+    first, _, then = method.partition("+")
+    _check_method(method, first, then, model, preset)
+    refuse_existing(out, force)
+    query, known = _read(source, gallery, part, labels, dim)
+    with options.timed() as took:
+        found = _rank(query, known, first, then, model, preset, None if top == "all" else int(top), seed)
+    write_ranking(out, found, query, known, force)
+    facts: dict[str, Any] = dict(queries=len(query), gallery=len(known), method=method, top=found.indices.shape[1])
+    facts |= {name: round(value, 4) for name, value in found.settings.items()}
+    facts |= _scores(found, query, known)
+    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    options.say(facts, as_json)
+
+
+def write_ranking(file: Path, ranking: Ranking, query: FeatureSet, gallery: FeatureSet, force: bool = False) -> None:
+    """Write a ranking: .npz with indices and distances, or .csv with a line a pair, by name where there are names.
+
+    >>> import tempfile
+    >>> import kinfolk as kf
+    >>> file = Path(tempfile.mkdtemp()) / "ranking.csv"
+    >>> fs = kf.FeatureSet([[1, 0], [0, 1]], names=["a.jpg", "b.jpg"])
+    >>> write_ranking(file, kf.rerank.cosine(fs, fs, top=1), fs, fs)
+    >>> file.read_text().split()
+    ['query,rank,gallery,distance', 'a.jpg,1,a.jpg,0.0', 'b.jpg,1,b.jpg,0.0']
+    """
+    import numpy as np
+
+    from kinfolk.files import replacing
+
+    with replacing(file, force) as temporary:
+        if file.suffix == ".npz":
+            np.savez(temporary, indices=ranking.indices, distances=ranking.distances)
+            return
+        asked, known = (np.arange(len(fs)) if fs.names is None else fs.names for fs in (query, gallery))
+        with temporary.open("w", newline="", encoding="utf-8") as sheet:
+            writer = csv.writer(sheet, lineterminator="\n")
+            writer.writerow(["query", "rank", "gallery", "distance"])
+            for name, rows, distances in zip(asked.tolist(), ranking.indices, ranking.distances, strict=True):
+                lines = zip(known[rows].tolist(), distances.tolist(), strict=True)
+                writer.writerows([name, rank, item, round(d, 6)] for rank, (item, d) in enumerate(lines, 1))
+
+
+def _check_method(method: str, first: str, then: str, model: Path | None, preset: str | None) -> None:
+    from kinfolk.rerank import METHODS
+
+    fits = (first in METHODS and "+" not in method) or (first == "band" and (method == "band" or then in METHODS))
+    if not fits:
+        raise InputError(f"method must be {NAMES}, not {method!r}")
+    if model is not None and first != "band":
+        raise InputError(f"--model is for band and band+..., not for {method}")
+    if preset is not None and (then or first) in ("band", "cosine"):
+        raise InputError(f"{method} has no settings for --preset to choose")
+
+
+def _read(
+    source: Path, gallery: Path | None, part: str | None, labels: Path | None, dim: int | None
+) -> tuple[FeatureSet, FeatureSet]:
+    """Return queries and gallery: two files, or one whose query mask tells them apart."""
+    features = options.read(source, part, labels, dim)
+    if gallery is not None:
+        return features, options.read(gallery, part, None, dim)
+    if features.query is None or not 0 < features.query.sum() < len(features):
+        raise InputError(f"{source} does not say which rows are queries: name a second file, the gallery")
+    return features.take(features.query), features.take(~features.query)
+
+
+def _rank(
+    query: FeatureSet,
+    gallery: FeatureSet,
+    first: str,
+    then: str,
+    model: Path | None,
+    preset: str | None,
+    top: int | None,
+    seed: int,
+) -> Ranking:
+    from kinfolk.rerank import METHODS, band
+
+    chosen: dict[str, Any] = dict(top=top) | ({} if preset is None else dict(preset=preset))
+    if first != "band":
+        return METHODS[first](query, gallery, **chosen)
+    from kinfolk.enhance import GraphEnhancer
+
+    enhancer = None if model is None else GraphEnhancer.load(model)
+    return band(query, gallery, then or "cosine", enhancer=enhancer, random_state=seed, **chosen)
+
+
+def _scores(ranking: Ranking, query: FeatureSet, gallery: FeatureSet) -> dict[str, float]:
+    """Return mAP and R1 where both sides have labels and some query a match."""
+    from kinfolk import metrics
+
+    if query.labels is None or gallery.labels is None or not hasattr(metrics, "reid"):
+        return {}
+    found = metrics.reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
+    return dict(mAP=round(100 * found.map, 2), R1=round(100 * found.rank1, 2))
