@@ -9,7 +9,7 @@ import numpy as np
 
 import kinfolk as kf
 from benchmarks.measure import measure
-from benchmarks.page import Section
+from benchmarks.page import Section, draw_lines
 from kinfolk import cluster
 
 K = 80
@@ -25,10 +25,11 @@ OVER_N = {
     "Infomap, pruned": lambda n: cluster.Infomap(),
     "FINCH": lambda n: cluster.Finch(),
     "K-Means, n / 68 clusters": lambda n: cluster.KMeans(n // 68),
+    "Kin, with its two searches": lambda n: cluster.Kin(),
     "HDBSCAN": lambda n: cluster.HDBSCAN(),
 }
-ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "HDBSCAN")
-SLOW = {"HDBSCAN": 25_000, "K-Means, n / 68 clusters": 100_000}  # beyond these rows it would take hours
+ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "HDBSCAN", "Kin, with its two searches")
+SLOW = {"HDBSCAN": 12_500, "K-Means, n / 68 clusters": 50_000}  # beyond these rows it takes many minutes, then hours
 
 
 def _prepare(folder: str, identities: int, sizes: tuple[int, ...]) -> int:
@@ -78,6 +79,11 @@ def cut_and_sweep(folder: str, rows: int, repeats: int = 3) -> Callable[[], Any]
                 step()
                 times.append(time.perf_counter() - start)
             seconds[name] = min(times)
+        levels = automatic.sweep(labels).thresholds[::10]
+        start = time.perf_counter()
+        for level in levels:
+            cluster.GCut(k=K, threshold=float(level)).fit(g)
+        seconds["mean"] = (time.perf_counter() - start) / len(levels)
         start = time.perf_counter()
         cluster.GCut(k=K, similarity="sim_m", guard=1.0, threshold=0.2).fit(g)
         seconds["guard"] = time.perf_counter() - start
@@ -92,6 +98,7 @@ def gcut(folder: str, identities: int = PART1) -> Section:
     seconds, memory = m.result, f"{m.gib:.2f} GiB"
     names = {
         "single": "one cut at a given threshold",
+        "mean": "one cut, the mean over every tenth of the sweep's thresholds",
         "sweep": "the cut, then scores at 100 thresholds (`sweep`)",
         "after": '`sweep` after threshold="auto"',
         "auto": "`GCut(k=80)`: threshold without labels, cut",
@@ -109,7 +116,8 @@ def gcut(folder: str, identities: int = PART1) -> Section:
         ],
         f"Asked: G-cut after the neighbour search under 1 minute, a 100-point sweep at most 3 cuts. Measured: "
         f"{seconds['auto']:.0f} s with the threshold chosen; a sweep costs {ratio:.1f} cuts from scratch and "
-        f'{seconds["after"] / seconds["single"]:.1f} after threshold="auto".',
+        f'{seconds["after"] / seconds["single"]:.1f} after threshold="auto"; {seconds["sweep"] / seconds["mean"]:.1f} '
+        "of the mean cut at its own thresholds. A cut at a high threshold looks at few edges, a sweep at all of them.",
     )
 
 
@@ -144,19 +152,20 @@ def run(folder: str, rows: int, name: str) -> Callable[[], Any]:
     return lambda: OVER_N[name](rows).fit(given).n_clusters_
 
 
-def over_n(folder: str, sizes: tuple[int, ...] = (25_000, 50_000, 100_000, 200_000)) -> Section:
+def over_n(folder: str, sizes: tuple[int, ...] = (12_500, 25_000, 50_000, 100_000, 200_000)) -> Section:
     _prepare(folder, int(sizes[-1] / 60) + 10, sizes)
-    rows = []
+    rows, seconds = [], {}
     for name in OVER_N:
-        times = []
-        for n in sizes:
-            seconds = measure(run, folder, n, name).seconds if n <= SLOW.get(name, n) else None
-            times.append("" if seconds is None else f"{seconds:.1f} s")
-        rows.append([name, *times])
+        fit = [n for n in sizes if n <= SLOW.get(name, n)]
+        seconds[name] = {n: measure(run, folder, n, name).seconds for n in fit}
+        rows.append([name, *(f"{seconds[name][n]:.1f} s" if n in fit else "" for n in sizes)])
+        print(rows[-1], flush=True)
+    draw_lines("clusterers-over-n.svg", [("seconds", {name: seconds[name] for name in seconds})])
     return Section(
         "Clusterers over n",
         "celeb_like (generated), defaults. Methods on a graph are given it: the neighbour search is not counted. The "
-        "others find what they need. Empty: not measured, it would take too long.",
+        "others find what they need. Empty: not measured, it would take too long. "
+        "![Time over n](images/clusterers-over-n.svg)",
         ["method", *(f"{n:,}" for n in sizes)],
         rows,
     )

@@ -3,11 +3,12 @@
 import json
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import psutil
 
 from kinfolk.files import replacing
@@ -57,6 +58,24 @@ def write_page(names: Sequence[str]) -> None:
         lines += [f"*`python -m benchmarks {name}`, {facts['date']}, commit {facts['commit']}, {facts['machine']}*", ""]
     with replacing(ROOT / "docs" / "benchmarks.md", force=True) as temporary:
         temporary.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def draw_lines(image: str, panels: Sequence[tuple[str, Mapping[str, Mapping[int, float]]]]) -> None:
+    """Draw docs/images/IMAGE: for each panel (unit, {name: {rows: value}}), both axes by powers of ten."""
+    from matplotlib.figure import Figure
+
+    from kinfolk.report.figures import to_svg
+
+    figure = Figure(figsize=(5.5 * len(panels) + 2, 4.2), layout="constrained")
+    for ax, (unit, lines) in zip(np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True):
+        for name, values in lines.items():
+            ax.plot(list(values), list(values.values()), marker="o", markersize=4, label=name)
+        ax.set(xlabel="rows", ylabel=unit, xscale="log", yscale="log")
+        ax.grid(alpha=0.3)
+        if ax is figure.axes[-1] or len(panels) == 1:
+            ax.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=8)
+    with replacing(ROOT / "docs" / "images" / image, force=True) as temporary:
+        temporary.write_text(to_svg(figure), encoding="utf-8")
 
 
 def _section(section: dict) -> list[str]:

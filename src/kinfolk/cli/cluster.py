@@ -90,6 +90,8 @@ def cluster(
     facts: dict[str, Any] = dict(set=repr(features), method=method)
     if hasattr(clusterer, "threshold_"):
         facts["threshold"] = round(clusterer.threshold_, 4)
+    if hasattr(clusterer, "k_"):
+        facts["class_scale"] = clusterer.k_
     facts |= _facts(found, features)
     if features.labels is not None and (features.labels >= 0).any():
         facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
