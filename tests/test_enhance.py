@@ -479,3 +479,17 @@ def test_labels_with_hardly_a_pair_keep_the_training_free_form():
 def test_settings_that_cannot_be_are_refused(settings):
     with pytest.raises(kf.InputError):
         GraphEnhancer(**settings).fit(np.eye(5) + 0.1)
+
+
+def test_fit_transform_searches_once_and_gives_the_same_bits(monkeypatch):
+    from kinfolk.enhance import estimator
+
+    fs = kf.datasets.celeb_like(8, seed=0)
+    expected = kf.GraphEnhancer(show_progress=False).fit(fs).transform(fs)
+    searches = []
+    search = estimator.knn_graph
+    monkeypatch.setattr(estimator, "knn_graph", lambda *a, **b: searches.append(1) or search(*a, **b))
+    enhancer = kf.GraphEnhancer(show_progress=False)
+    np.testing.assert_array_equal(enhancer.fit_transform(fs), expected)
+    assert len(searches) == 1
+    assert not hasattr(enhancer, "_last_graph"), "a fitted enhancer holds no graph"

@@ -84,7 +84,7 @@ class Kin(Clusterer):
             raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
         if looks_enhanced(unit):
             return unit
-        return GraphEnhancer(random_state=self.random_state, show_progress=False).fit(unit).transform(unit)
+        return GraphEnhancer(random_state=self.random_state, show_progress=False).fit_transform(unit)
 
 
 def looks_enhanced(unit: NDArray[np.float32]) -> bool:
