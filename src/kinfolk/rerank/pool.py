@@ -136,7 +136,16 @@ def _offer(similarity, other, row, k, keys, rows, counts, worst) -> None:  # typ
     counts[row] = at
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(cache=True)
+def _some_above(line, left, limits, first) -> bool:  # type: ignore[no-untyped-def]
+    """Say if one of LANES similarities is above its limit: a fixed number of steps, which become one instruction."""
+    above = 0
+    for lane in range(LANES):
+        above += line[left + lane] > limits[first + left + lane]
+    return above > 0
+
+
+@nb.njit(parallel=True, cache=True, fastmath={"nnan", "nsz"})
 def _offer_to_rows(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
     """Offer the columns to the rows, all but each row itself."""
     for i in nb.prange(S.shape[0]):
@@ -145,35 +154,32 @@ def _offer_to_rows(S, first_row, first_column, k, keys, rows, counts, worst, low
         for j in range(len(line)):
             low = min(low, line[j])
         lowest[row] = low
+        limits = np.full(LANES, worst[row])
         for left in range(0, len(line), LANES):
             right = min(left + LANES, len(line))
-            limit, some = worst[row], False
-            for j in range(left, right):
-                some |= line[j] > limit
-            if some:
+            if right - left < LANES or _some_above(line[left:right], 0, limits, 0):
                 for j in range(left, right):
                     if line[j] > worst[row] and first_column + j != row:
                         _offer(line[j], first_column + j, row, k, keys, rows, counts, worst)
+                limits[:] = worst[row]
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(parallel=True, cache=True, fastmath={"nnan", "nsz"})
 def _offer_to_columns(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
     """Offer the rows to the columns, TILE columns a task."""
     for tile in nb.prange((S.shape[1] + TILE - 1) // TILE):
         end = min((tile + 1) * TILE, S.shape[1])
         for i in range(S.shape[0]):
+            line = S[i]
+            for j in range(tile * TILE, end):
+                lowest[first_column + j] = min(lowest[first_column + j], line[j])
             for left in range(tile * TILE, end, LANES):
                 right = min(left + LANES, end)
-                some = False
-                for j in range(left, right):
-                    column = first_column + j
-                    lowest[column] = min(lowest[column], S[i, j])
-                    some |= S[i, j] > worst[column]
-                if some:
+                if right - left < LANES or _some_above(line, left, worst, first_column):
                     for j in range(left, right):
                         column = first_column + j
-                        if S[i, j] > worst[column]:
-                            _offer(S[i, j], first_row + i, column, k, keys, rows, counts, worst)
+                        if line[j] > worst[column]:
+                            _offer(line[j], first_row + i, column, k, keys, rows, counts, worst)
 
 
 @nb.njit(parallel=True, cache=True)
