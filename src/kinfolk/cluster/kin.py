@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EVEN_ODDS = 0.5
 FALLEN = 0.8  # of the peak: the window is larger than most classes
-DIP, RISE = 0.02, 0.1  # of the count, around the bottom between a class and its family
+RISE = 0.1  # of the count behind the bottom between a class and its family
 LARGEST = 2  # times the k of the peak: a bottom further out is not the end of a class
 UNLIKELY = 0.02  # kinship that is not worth an edge
 BLOCK_ROWS = 8192
@@ -131,13 +131,13 @@ def widest_k(g: NeighborGraph) -> int:
 def _where_fallen(ks: list[int], counts: NDArray[np.float64]) -> float:
     """Return where the counts have fallen to 0.8 of their peak, or dip before they rise again; else the last k.
 
-    Small windows see fewer kin the larger they are, before a class shows at all: only a peak that the counts rose to
-    can end in a dip, and none has fallen that is passed later.
+    Small windows see fewer kin the larger they are, before a class shows at all: what is passed later has not fallen.
     """
+    from kinfolk.nn.kinship import fell
+
     peak = bottom = 0
     for a in range(1, len(ks)):
-        rose = counts[peak] - counts[: peak + 1].min() > RISE
-        if rose and counts[peak] - counts[bottom] > DIP and counts[a] - counts[bottom] > RISE:
+        if fell(counts, peak, bottom) and counts[a] - counts[bottom] > RISE:
             return min(ks[bottom], LARGEST * ks[peak])
         if counts[a] > counts[peak]:
             peak = bottom = a

@@ -29,7 +29,8 @@ BLOCK_EDGES = 1 << 18
 
 GRID = (3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96, 136, 192)
 SAMPLE_ROWS = 1500
-FALL, RISE = 0.07, 0.15  # of the kin in the window, around the valley between a class and its family
+FALL, RISE = 0.02, 0.15  # of the kin in the window, around the valley between a class and its family
+ROSE, DEEP = 0.1, 0.2  # to the peak before it, or far down: small windows see fewer kin before a class shows at all
 FULL = 0.98  # kin among the 2 k nearest, in units of k, up to which k is not larger than a class
 NEARLY = 0.93  # of the largest count, where the network sees too few kin at any k (raw pixels, hand-made features)
 NOISY_BELOW = 6  # at smaller k a scale is one or two neighbours
@@ -155,15 +156,23 @@ def _crossing(ks: list[int], counts: NDArray[np.float64]) -> int:
     return round(ks[a] * (ks[a + 1] / ks[a]) ** share)
 
 
+def fell(counts: NDArray[np.float64], peak: int, bottom: int) -> bool:
+    """Tell whether the counts have fallen behind a peak: a little from one they rose to, or far from any.
+
+    >>> fell(np.array([1.0, 1.4, 1.3]), 1, 2), fell(np.array([1.0, 0.9]), 0, 1), fell(np.array([1.0, 0.7]), 0, 1)
+    (True, False, True)
+    """
+    rose = counts[peak] - counts[: peak + 1].min() > ROSE
+    return bool(counts[peak] - counts[bottom] > (FALL if rose else DEEP))
+
+
 def _valley(ks: list[int], counts: NDArray[np.float64]) -> int:
-    """Return the position of the first valley of the counts, or the last position."""
-    peak, bottom = -np.inf, -1
-    for a, count in enumerate(counts):
-        if ks[a] < NOISY_BELOW:
-            continue
-        if bottom >= 0 and count - counts[bottom] > RISE:
+    """Return the position of the first valley of the counts behind a peak, or the last position."""
+    peak = bottom = 0
+    for a in range(1, len(ks)):
+        if ks[bottom] >= NOISY_BELOW and fell(counts, peak, bottom) and counts[a] - counts[bottom] > RISE:
             return bottom
-        if peak - count > FALL and (bottom < 0 or count < counts[bottom]):
-            bottom = a
-        peak = max(peak, count)
+        if counts[a] > counts[peak]:
+            peak = bottom = a
+        bottom = a if counts[a] < counts[bottom] else bottom
     return len(ks) - 1
