@@ -133,7 +133,8 @@ def test_pairs_compared_once_give_the_lists_of_a_full_search(n_queries, n_galler
     query, gallery = classes(n_queries, n_gallery, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool_module, "STRIP_ROWS", 7)
-        patch.setattr(pool_module, "STRIP_COLUMNS", 11)
+        patch.setattr(pool_module, "TASK_COLUMNS", 11)
+        patch.setattr(pool_module, "TASK_ROWS", 3)
         pool = Pool(query, gallery)
         found = pool.neighbors(k)
     S = dense["cosines"](query, gallery)
