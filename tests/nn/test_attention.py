@@ -138,12 +138,14 @@ def test_scores_and_weights_equal_the_loops(name, options):
 @each_variant
 def test_the_probes_row_is_the_first_of_all_rows(name, options):
     attention = make(name, options, torch.float32)
+    # squared distances of the kernel are differences of large numbers: their last bits depend on the processor
+    near = 1e-4 if name == "kernel" else 1e-5
     for size, masked in itertools.product((SIZE, 4, 9), (False, True)):
         x, mask = batch(size=size, dtype=torch.float32)
         known = mask if masked else None
         everything, weights = attention(x, known), attention.weights(x, known)
         for rows in (1, 3):
-            torch.testing.assert_close(attention(x, known, rows), everything[:, :, :rows], atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(attention(x, known, rows), everything[:, :, :rows], atol=near, rtol=1e-5)
         torch.testing.assert_close(attention.weights(x, known, 1), weights[:, :, :1], atol=1e-5, rtol=1e-5)
 
 
