@@ -62,20 +62,34 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
     >>> deal(lambda number: number**2, range(4))
     [0, 1, 4, 9]
     """
-    with _one_thread_each() as begin, ThreadPoolExecutor(thread_count(), initializer=begin) as workers:
+    with (
+        _settings,
+        threadpool_limits(1, user_api="blas"),
+        one_torch_thread(),
+        ThreadPoolExecutor(thread_count(), initializer=_torch_threads) as workers,
+    ):
         return list(workers.map(work, parts))
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[Callable[[], None]]:
-    """Limit BLAS to one thread; yield what limits torch in the worker that calls it."""
+def one_torch_thread() -> Iterator[None]:
+    """Let torch work with one thread in this block, and as before afterwards.
+
+    For steps of training so small that a second thread gains a third at best: where another program has its core, each
+    product would wait for it, and a fit takes six times as long.
+
+    >>> with one_torch_thread():
+    ...     pass
+    """
     torch = sys.modules.get("torch")  # where nobody has loaded it there is nothing to limit
-    with _settings, threadpool_limits(1, user_api="blas"):
-        if torch is None:
-            yield lambda: None
-            return
-        before = torch.get_num_threads()
-        try:
-            yield lambda: torch.set_num_threads(1)
-        finally:
-            torch.set_num_threads(before)
+    before = 1 if torch is None else torch.get_num_threads()
+    try:
+        _torch_threads(1)
+        yield
+    finally:
+        _torch_threads(before)
+
+
+def _torch_threads(count: int = 1) -> None:
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)

@@ -67,6 +67,9 @@ def test_convert_goes_there_and_back(kinfolk, features, tmp_path):
     ("arguments", "sentence"),
     [
         (["knn", "absent.npz", "-o", "g.npz"], "absent.npz does not exist"),
+        (["enhance", "x.npz", "-o", "z.docx"], "docx"),
+        (["enhance", "x.npz", "-m", "absent", "-o", "z.npz"], "absent does not exist: a model folder was expected"),
+        (["cluster", "x.npz", "-m", "magic", "-o", "c.csv"], "method must be one of"),
         (["knn", "x.npz", "--k", "60", "-o", "g.npz"], "k must be a whole number from 1 to 59 for 60 rows, not 60"),
         (["knn", "x.npz", "--part", "dev", "-o", "g.npz"], "unknown part 'dev'"),
         (["knn", "x.npz", "--method", "magic", "-o", "g.npz"], "method must be one of"),
@@ -88,6 +91,26 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
     assert sentence in err
     assert len(err.strip().splitlines()) == 1
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+SAYS_WHAT_IS_LOADED = """
+import sys
+from kinfolk.cli import main
+for words in (["enhance"], ["enhance", "-m", "model"], ["train"], ["cluster"]):
+    sys.argv = ["kinfolk", words[0], "absent.npz", *words[1:], "-o", "out.csv"]
+    try:
+        main()
+    except SystemExit as stop:
+        print(stop.code, sorted({"torch", "numba", "faiss", "sklearn"} & sys.modules.keys()))
+"""
+
+
+def test_a_wrong_file_is_named_before_the_large_libraries_are_loaded(tmp_path):
+    (tmp_path / "model").mkdir()
+    command = [sys.executable, "-c", SAYS_WHAT_IS_LOADED]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["2 []"] * 4
+    assert done.stderr.count("absent.npz does not exist") == 4
 
 
 def test_similarity_writes_the_cleaner_graph_and_explains_a_pair(kinfolk, features, tmp_path):

@@ -144,6 +144,7 @@ def test_the_probes_row_is_the_first_of_all_rows(name, options):
         x, mask = batch(size=size, dtype=torch.float32)
         known = mask if masked else None
         everything, weights = attention(x, known), attention.weights(x, known)
+        near = 1e-4 if name == "kernel" else 1e-5  # a distance of 0 is a difference of squares
         for rows in (1, 3):
             torch.testing.assert_close(attention(x, known, rows), everything[:, :, :rows], atol=near, rtol=1e-5)
         torch.testing.assert_close(attention.weights(x, known, 1), weights[:, :, :1], atol=1e-5, rtol=1e-5)

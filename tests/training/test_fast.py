@@ -30,6 +30,8 @@ def with_shared_nuisance(identities: int, items: int = 8, seed: int = 0) -> tupl
 @pytest.fixture(autouse=True)
 def threads():
     torch.set_num_threads(thread_count())  # as `fit` does: numba's first loop makes torch forget OMP_NUM_THREADS
+    yield
+    torch.set_num_threads(thread_count())
 
 
 @pytest.fixture
@@ -154,3 +156,14 @@ def test_varied_sets_differ_and_are_the_same_for_the_same_seed():
         assert np.isfinite(fs.features).all()
         assert len(np.unique(fs.labels)) >= 6
         np.testing.assert_array_equal(fs.features, varied(seed).features)
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_the_metric_has_the_same_bits_for_any_number_of_threads():
+    X, y = with_shared_nuisance(40)
+    learned = []
+    for count in (1, 2):
+        torch.set_num_threads(count)
+        learned.append(learn_metric(X, y, 0.1, "metric", Session()))
+        assert torch.get_num_threads() == count
+    np.testing.assert_array_equal(*learned)

@@ -23,6 +23,8 @@ from kinfolk.training.subgraph import encode_all, train_fast, train_paper
 @pytest.fixture(autouse=True)
 def threads():
     torch.set_num_threads(thread_count())  # as `fit` does: numba's first loop makes torch forget OMP_NUM_THREADS
+    yield
+    torch.set_num_threads(thread_count())
 
 
 @pytest.fixture(scope="module")

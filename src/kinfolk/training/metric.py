@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from kinfolk.neighbors import knn_graph
 from kinfolk.nn.losses import supervised_contrastive
+from kinfolk.threads import one_torch_thread
 from kinfolk.training.session import Session
 
 STEPS = 300
@@ -79,7 +80,8 @@ def learn_metric(
         batch = torch.from_numpy(batches.draw(session.rng(name, step)))
         return supervised_contrastive(module(rows[batch]), classes[batch], temperature)
 
-    session.run(name, STEPS, module, optimizer, batch_loss, schedule=_cosine)
+    with one_torch_thread():
+        session.run(name, STEPS, module, optimizer, batch_loss, schedule=_cosine)
     return module.weight.detach().numpy()
 
 

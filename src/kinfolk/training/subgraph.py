@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.nn.encoder import Encoder, take
+from kinfolk.nn.formed import FormedEncoder
 from kinfolk.nn.losses import hinge_loss, supervised_contrastive
-from kinfolk.nn.shared import FormedEncoder, SharedBatch, serves, shared_rows
+from kinfolk.nn.shared import SharedBatch, serves, shared_rows
 from kinfolk.threads import deal
 from kinfolk.training.loop import StageResult
 from kinfolk.training.session import Session
@@ -31,7 +32,7 @@ SEEDS, NEIGHBORS = 8, 32
 FAST_STEPS, FAST_RATE, THETA_RATE, TEMPERATURE = 300, 3e-4, 0.02, 0.1
 VALIDATE_EVERY, HELD_BACK = 50, 0.25
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: what stays in the cache
-DEEP_ENTRIES = 1 << 18  # the same where several layers add their own
+DEEP_ENTRIES = 1 << 19  # the same where several layers add their own
 HEAD_ROWS = 128
 PROJECT_ROWS = 2048
 
@@ -42,7 +43,8 @@ def encode_all(
     """Return the encoded rows, block after block: features (n, d), indices (m, k) of each probe's neighbours -> (m, o).
 
     `probes`: the probes' own features where they are not the rows of `features`. Where they are, near probes go into
-    the same block, and a block whose sub-graphs overlap much is encoded as one (see `kinfolk.nn.shared`).
+    the same block, and a block whose sub-graphs overlap much is encoded as one (see `kinfolk.nn.formed` and
+    `kinfolk.nn.shared`).
 
     >>> from kinfolk.nn.encoder import EncoderConfig
     >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
