@@ -133,7 +133,8 @@ def test_pairs_compared_once_give_the_lists_of_a_full_search(n_queries, n_galler
     query, gallery = classes(n_queries, n_gallery, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool_module, "STRIP_ROWS", 7)
-        patch.setattr(pool_module, "STRIP_COLUMNS", 11)
+        patch.setattr(pool_module, "TASK_COLUMNS", 11)
+        patch.setattr(pool_module, "TASK_ROWS", 3)
         pool = Pool(query, gallery)
         found = pool.neighbors(k)
     S = dense["cosines"](query, gallery)
@@ -160,8 +161,8 @@ def test_given_settings_win_over_the_preset_and_the_data():
     query, gallery = classes(5, 100)
     r = kf.rerank.k_reciprocal(query, gallery, k1=7, preset="paper")
     assert r.settings == dict(k1=7, k2=6, lambda_value=0.3)
-    r = kf.rerank.k_reciprocal(query, gallery, k2=2)
-    assert r.settings["k2"] == 2
+    r = kf.rerank.k_reciprocal(query, gallery, k2=2, scale=10)
+    assert r.settings == dict(k1=14, k2=2, lambda_value=0.3)
 
 
 @pytest.mark.parametrize(
@@ -190,10 +191,13 @@ def test_dimensions_that_differ_are_refused():
 def test_band_ranks_enhanced_features_with_any_method():
     fs = kf.datasets.person_like(n_identities=30).part("test")
     query, gallery = fs.take(slice(0, 60)), fs.take(slice(60, None))
-    Z = kf.GraphEnhancer().fit_transform(fs)
+    enhancer = kf.GraphEnhancer()
+    Z = enhancer.fit_transform(fs)
     for then in METHODS:
         r = kf.rerank.band(query, gallery, then, top=None)
-        expected = METHODS[then](Z[:60], Z[60:], top=None)
+        # the size of the classes is read from the rows as given
+        settings = {} if then == "cosine" else dict(scale=enhancer.k_)
+        expected = METHODS[then](Z[:60], Z[60:], top=None, **settings)
         np.testing.assert_array_equal(r.indices, expected.indices)
     with pytest.raises(kf.InputError, match="the ranking must be one of"):
         kf.rerank.band(query, gallery, "other")

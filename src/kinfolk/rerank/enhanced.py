@@ -18,8 +18,10 @@ from kinfolk.rerank.cosine import cosine
 from kinfolk.rerank.expanded_cross_neighborhood import expanded_cross_neighborhood
 from kinfolk.rerank.k_reciprocal import k_reciprocal
 from kinfolk.rerank.local_blurring import local_blurring
+from kinfolk.rerank.pool import Pool
 from kinfolk.rerank.query_expansion import query_expansion
 from kinfolk.rerank.ranking import TOP, Ranking
+from kinfolk.rerank.settings import neighbors_to_choose
 
 if TYPE_CHECKING:
     from kinfolk.enhance import GraphEnhancer
@@ -63,8 +65,12 @@ def band(
     if asked.shape[1] != known.shape[1]:
         raise InputError(f"the queries have {asked.shape[1]} dimensions, the gallery {known.shape[1]}")
     together = np.concatenate([asked, known], dtype=np.float32)
+    own = enhancer is None
     if enhancer is None:
         enhancer = GraphEnhancer(random_state=random_state, show_progress=show_progress).fit(together)
     Z = enhancer.transform(together)
+    if then != "cosine" and settings.get("preset") is None:
+        # enhanced neighbourhoods look more closed than they are: the size of the classes is that of the rows as given
+        settings.setdefault("scale", enhancer.k_ if own else neighbors_to_choose(Pool(asked, known, show_progress))[1])
     found = METHODS[then](Z[: len(asked)], Z[len(asked) :], top=top, show_progress=show_progress, **settings)
     return replace(found, settings=dict(found.settings, enhancer_k=enhancer.k_))

@@ -49,12 +49,13 @@ def expanded_cross_neighborhood(
     *,
     top: int | None = TOP,
     preset: Preset = None,
+    scale: int | None = None,
     variant: Literal["rank", "cosine"] = "rank",
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery by the expanded cross neighbourhood, on rank lists or on cosines.
 
-    Without k, t and q they follow the size of the classes; preset="paper": 25, 3 and 8.
+    Without k, t and q they follow the size of the classes (`scale`, found unless given); preset="paper": 25, 3 and 8.
 
     Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
     Memory: unit vectors, lists of k, the sparse rows twice (rank) or a second set of vectors (cosine), 64 MiB blocks.
@@ -67,7 +68,7 @@ def expanded_cross_neighborhood(
     if variant not in ("rank", "cosine"):
         raise InputError(f"variant must be 'rank' or 'cosine', not {variant!r}")
     pool = Pool(query, gallery, show_progress)
-    settings, found = DEFAULTS.settle(pool, preset, k=k, t=t, q=q)
+    settings, found = DEFAULTS.settle(pool, preset, scale, k=k, t=t, q=q)
     width = settings["k"] if variant == "rank" else 1
     lists = lists_of(pool, found, max(width, settings["t"] + 1, settings["q"] + 1)).indices
     members = expanded_neighbors(lists[:, 1:], settings["t"], settings["q"])

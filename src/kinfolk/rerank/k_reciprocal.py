@@ -47,12 +47,14 @@ def k_reciprocal(
     *,
     top: int | None = TOP,
     preset: Preset = None,
+    scale: int | None = None,
     form: Literal["paper", "helper"] = "paper",
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery by k-reciprocal encoding.
 
-    Without k1 and k2 they follow the size of the classes; preset="paper": 20, 6 and lambda 0.3.
+    Without k1 and k2 they follow the size of the classes (`scale`, found unless given);
+    preset="paper": 20, 6 and lambda 0.3.
 
     Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
     Memory: unit vectors, lists of k1, the sparse rows, products of queries and gallery up to 1 GiB, blocks of 64 MiB.
@@ -65,7 +67,7 @@ def k_reciprocal(
     if form not in ("paper", "helper"):
         raise InputError(f"form must be 'paper' or 'helper', not {form!r}")
     pool = Pool(query, gallery, show_progress)
-    settings, found = DEFAULTS.settle(pool, preset, k1=k1, k2=k2, lambda_value=lambda_value)
+    settings, found = DEFAULTS.settle(pool, preset, scale, k1=k1, k2=k2, lambda_value=lambda_value)
     if not settings["lambda_value"] <= 1:
         raise InputError(f"lambda_value must lie between 0 and 1, not {settings['lambda_value']}")
     more = form == "helper"

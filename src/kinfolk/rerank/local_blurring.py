@@ -33,11 +33,13 @@ def local_blurring(
     *,
     top: int | None = TOP,
     preset: Preset = None,
+    scale: int | None = None,
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery by cosine, then blur the first n of each list and rank them again.
 
-    Without n it follows the size of the classes; preset="paper": n = 50, temperature = 0.1.
+    Without n it follows the size of the classes (`scale`, found unless given);
+    preset="paper": n = 50, temperature = 0.1.
 
     Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
 
@@ -47,7 +49,7 @@ def local_blurring(
     Ranking(50 queries, top 100 of 1,747)
     """
     pool = Pool(query, gallery, show_progress)
-    settings, _ = DEFAULTS.settle(pool, preset, n=n, temperature=temperature)
+    settings, _ = DEFAULTS.settle(pool, preset, scale, n=n, temperature=temperature)
     width = min(settings["n"], pool.n_gallery)
     if not settings["temperature"] > 0:
         raise InputError(f"temperature must lie above 0, not {settings['temperature']}")

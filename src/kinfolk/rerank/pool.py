@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from kinfolk.errors import InputError
 from kinfolk.features import Matrix, as_matrix, unit_rows
 from kinfolk.progress import progress
 from kinfolk.rerank.ranking import SPARE, keep_best
+from kinfolk.threads import thread_count
 
 KEPT_BYTES = 1 << 30  # products of queries and gallery beyond this are computed again instead of kept
-STRIP_ROWS, STRIP_COLUMNS = 512, 8192
-LANES, TILE = 16, 256  # similarities looked at together, columns of one task
+STRIP_ROWS, TASK_COLUMNS, TASK_ROWS = 256, 1024, 32
+LANES, TILE = 16, 256  # similarities looked at together, columns walked through together
 
 
 class Neighbors(NamedTuple):
@@ -84,36 +87,69 @@ class Pool:
         """Return the k nearest others of every row, or all others where there are fewer, by exact search.
 
         s_ij = <x_i, x_j> is computed for i <= j only, strip after strip, and offered to the lists of both: half of the
-        operations of a search. The products of queries and gallery are kept for `similarities` if they fit into 1 GiB.
+        operations of a search. One worker a core multiplies and offers: pools of BLAS and numba that take turns would
+        wait for each other. The products of queries and gallery are kept for `similarities` if they fit into 1 GiB.
 
-        Memory: 16 bytes a neighbour, a strip of 16 MiB, and what is kept.
+        Memory: 16 bytes a neighbour, a strip of 256 rows, and what is kept.
 
         >>> Pool([[1, 0.0]], [[0, 2.0], [1, 1]]).neighbors(1).indices.ravel()
         array([2, 2, 0], dtype=int32)
         """
         n, nq = len(self), self.n_queries
         k = min(k, n - 1)
-        keys = np.empty((n, 2 * k + SPARE), dtype=np.float32)
-        rows = np.empty((n, 2 * k + SPARE), dtype=np.int32)
-        counts, worst = np.zeros(n, dtype=np.int32), np.full(n, -np.inf, dtype=np.float32)
-        lowest = np.ones(n, dtype=np.float32)
-        lists = keys, rows, counts, worst, lowest
+        lists = _Lists(
+            np.empty((n, 2 * k + SPARE), dtype=np.float32),
+            np.empty((n, 2 * k + SPARE), dtype=np.int32),
+            np.zeros(n, dtype=np.int32),
+            np.full(n, -np.inf, dtype=np.float32),
+            np.ones(n, dtype=np.float32),
+        )
         if self._kept is None and 4 * nq * self.n_gallery <= KEPT_BYTES:
             self._kept = np.empty((nq, self.n_gallery), dtype=np.float32)
-        strip = np.empty(STRIP_ROWS * STRIP_COLUMNS, dtype=np.float32)
-        with progress("neighbours", n, self.show_progress) as advance:
+        strip = np.empty(min(STRIP_ROWS, n) * n, dtype=np.float32)
+        with (
+            progress("neighbours", n, self.show_progress) as advance,
+            threadpool_limits(1, user_api="blas"),
+            ThreadPoolExecutor(thread_count()) as workers,
+        ):
             for start, stop in _spans(0, n, STRIP_ROWS, nq):
-                for left, right in _spans(start, n, STRIP_COLUMNS, nq):
+                for left, right in _spans(start, n, n, nq):
                     S = strip[: (stop - start) * (right - left)].reshape(stop - start, right - left)
                     if start < nq <= left and self._kept is not None:
-                        S = self._kept[start:stop, left - nq : right - nq]
-                    np.matmul(self.unit[start:stop], self.unit[left:right].T, out=S)
-                    _offer_to_rows(S, start, left, k, *lists)
-                    _offer_to_columns(S[:, max(stop - left, 0) :], start, max(left, stop), k, *lists)
+                        S = self._kept[start:stop]
+                    self._compare(S, start, left, k, lists, workers)
                 advance(stop - start)
         indices, similarities = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
-        _finish(keys, rows, counts, indices, similarities)
-        return Neighbors(indices, similarities, lowest)
+        _finish(lists.keys, lists.rows, lists.counts, indices, similarities)
+        return Neighbors(indices, similarities, lists.lowest)
+
+    def _compare(
+        self, S: NDArray[np.float32], start: int, left: int, k: int, lists: _Lists, workers: ThreadPoolExecutor
+    ) -> None:
+        """Fill S with the products of the rows from `start` on and those from `left` on; offer each to the other."""
+        stop = start + S.shape[0]
+
+        def some_columns(span: tuple[int, int]) -> None:
+            part = S[:, span[0] : span[1]]
+            np.matmul(self.unit[start:stop], self.unit[left + span[0] : left + span[1]].T, out=part)
+            beyond = max(stop - left - span[0], 0)  # pairs of the strip's own rows are offered once, to the rows
+            _offer_to_columns(part[:, beyond:], start, left + span[0] + beyond, k, *lists)
+
+        def some_rows(span: tuple[int, int]) -> None:
+            _offer_to_rows(S[span[0] : span[1]], start + span[0], left, k, *lists)
+
+        list(workers.map(some_columns, _spans(0, S.shape[1], TASK_COLUMNS, 0)))
+        list(workers.map(some_rows, _spans(0, S.shape[0], TASK_ROWS, 0)))
+
+
+class _Lists(NamedTuple):
+    """Candidates of each row while they are found: their keys and rows, how many, the k-th similarity, the lowest."""
+
+    keys: NDArray[np.float32]
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    worst: NDArray[np.float32]
+    lowest: NDArray[np.float32]
 
 
 def _spans(start: int, stop: int, step: int, border: int) -> list[tuple[int, int]]:
@@ -136,44 +172,50 @@ def _offer(similarity, other, row, k, keys, rows, counts, worst) -> None:  # typ
     counts[row] = at
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(cache=True)
+def _some_above(line, left, limits, first) -> bool:  # type: ignore[no-untyped-def]
+    """Say if one of LANES similarities is above its limit: a fixed number of steps, which become one instruction."""
+    above = 0
+    for lane in range(LANES):
+        above += line[left + lane] > limits[first + left + lane]
+    return above > 0
+
+
+@nb.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _offer_to_rows(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
     """Offer the columns to the rows, all but each row itself."""
-    for i in nb.prange(S.shape[0]):
+    for i in range(S.shape[0]):
         row, line = first_row + i, S[i]
         low = lowest[row]
         for j in range(len(line)):
             low = min(low, line[j])
         lowest[row] = low
+        limits = np.full(LANES, worst[row])
         for left in range(0, len(line), LANES):
             right = min(left + LANES, len(line))
-            limit, some = worst[row], False
-            for j in range(left, right):
-                some |= line[j] > limit
-            if some:
+            if right - left < LANES or _some_above(line[left:right], 0, limits, 0):
                 for j in range(left, right):
                     if line[j] > worst[row] and first_column + j != row:
                         _offer(line[j], first_column + j, row, k, keys, rows, counts, worst)
+                limits[:] = worst[row]
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _offer_to_columns(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
-    """Offer the rows to the columns, TILE columns a task."""
-    for tile in nb.prange((S.shape[1] + TILE - 1) // TILE):
+    """Offer the rows to the columns, TILE columns after the other."""
+    for tile in range((S.shape[1] + TILE - 1) // TILE):
         end = min((tile + 1) * TILE, S.shape[1])
         for i in range(S.shape[0]):
+            line = S[i]
+            for j in range(tile * TILE, end):
+                lowest[first_column + j] = min(lowest[first_column + j], line[j])
             for left in range(tile * TILE, end, LANES):
                 right = min(left + LANES, end)
-                some = False
-                for j in range(left, right):
-                    column = first_column + j
-                    lowest[column] = min(lowest[column], S[i, j])
-                    some |= S[i, j] > worst[column]
-                if some:
+                if right - left < LANES or _some_above(line, left, worst, first_column):
                     for j in range(left, right):
                         column = first_column + j
-                        if S[i, j] > worst[column]:
-                            _offer(S[i, j], first_row + i, column, k, keys, rows, counts, worst)
+                        if line[j] > worst[column]:
+                            _offer(line[j], first_row + i, column, k, keys, rows, counts, worst)
 
 
 @nb.njit(parallel=True, cache=True)

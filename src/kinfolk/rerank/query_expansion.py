@@ -29,11 +29,13 @@ def query_expansion(
     *,
     top: int | None = TOP,
     preset: Preset = None,
+    scale: int | None = None,
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery for the mean of each query and its k nearest in the gallery, weighted by cosine ** alpha.
 
-    Without k it follows the size of the classes; preset="paper": k = 10, alpha = 3. alpha = 0: average expansion.
+    Without k it follows the size of the classes (`scale`, found unless given);
+    preset="paper": k = 10, alpha = 3. alpha = 0: average expansion.
 
     Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
 
@@ -43,7 +45,7 @@ def query_expansion(
     Ranking(50 queries, top 100 of 1,747)
     """
     pool = Pool(query, gallery, show_progress)
-    settings, _ = DEFAULTS.settle(pool, preset, k=k, alpha=alpha)
+    settings, _ = DEFAULTS.settle(pool, preset, scale, k=k, alpha=alpha)
     first = rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, settings["k"], {}, show_progress)
     expanded = pool.query.copy()
     step = max(1, BLOCK_VALUES // (settings["k"] * pool.gallery.shape[1]))

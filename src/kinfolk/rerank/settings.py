@@ -25,8 +25,13 @@ class Defaults:
     paper: Mapping[str, Any]
     follow: Callable[[int], Mapping[str, Any]]
 
-    def settle(self, pool: Pool, preset: Preset, **given: Any) -> tuple[dict[str, Any], Neighbors | None]:
-        """Return all settings, and the neighbours of the pool where they were looked for to choose the settings."""
+    def settle(
+        self, pool: Pool, preset: Preset, scale: int | None, **given: Any
+    ) -> tuple[dict[str, Any], Neighbors | None]:
+        """Return all settings, and the neighbours of the pool where they were looked for to choose the settings.
+
+        scale: the k that fits the classes, if it is known.
+        """
         if preset not in (None, "paper"):
             raise InputError(f"preset must be 'paper' or None, not {preset!r}")
         told = {name: value for name, value in given.items() if value is not None}
@@ -36,8 +41,9 @@ class Defaults:
             usual = self.follow(1)
             # what does not change with k needs no search
             if any(self.follow(100)[name] != usual[name] for name in given.keys() - told.keys()):
-                neighbors, k = neighbors_to_choose(pool)
-                usual = self.follow(k)
+                if scale is None:
+                    neighbors, scale = neighbors_to_choose(pool)
+                usual = self.follow(scale)
         settings = {name: told.get(name, usual[name]) for name in given}
         for name, value in settings.items():
             _check(name, value, whole=isinstance(self.paper[name], int))
