@@ -10,7 +10,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.experiments import reid_tables as tables
-from kinfolk.experiments.forms import BAND, LABEL_FREE, ORIGINAL, Workshop
+from kinfolk.experiments.forms import BAND, LABEL_FREE, ORIGINAL, Method, Workshop
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.reid_tables import NOT_RANKED_AGAIN, STUDIES, Ranked, query_rows, reid_cells
 from kinfolk.experiments.resume import Data
@@ -44,6 +44,23 @@ def test_queries_and_gallery_are_enhanced_together():
     Z = kf.GraphEnhancer(show_progress=False).fit(tiny().test).transform(tiny().test)
     assert (row.scores["map"], row.scores["r1"]) == pytest.approx(scores(Z))
     assert not row.trained
+
+
+@pytest.mark.filterwarnings("ignore::kinfolk.enhance.KeptTrainingFreeWarning")
+@pytest.mark.parametrize("labelled", [False, True])
+def test_re_ranking_enhanced_features_is_what_band_does(labelled):
+    method = Method("quick", dict(k=8), labelled)
+    row = tables.measure(Workshop(), TaskCell("tiny", method, Ranked("kr")), tiny(), "")
+    train, test = tiny().train, tiny().test
+    enhancer = kf.GraphEnhancer(k=8, show_progress=False)
+    enhancer.fit(train, train.labels) if labelled else enhancer.fit(test)
+    query, gallery = test.features[test.query], test.features[~test.query]
+    scale = {} if labelled else dict(scale=8)
+    band = kf.rerank.band(query, gallery, "kr", enhancer=enhancer, top=None, **scale)
+    assert {name: band.settings[name] for name in row.chosen} == row.chosen
+    cameras = test.cameras[test.query], test.cameras[~test.query]
+    found = kf.metrics.reid(band, test.labels[test.query], test.labels[~test.query], *cameras)
+    assert row.scores["map"] == pytest.approx(100 * found.map, abs=0.5)
 
 
 def test_without_queries_one_item_of_each_identity_asks():

@@ -21,6 +21,8 @@ from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.experiments.task_cells import Found, Grid, Scored, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import reid
+from kinfolk.rerank.pool import Pool
+from kinfolk.rerank.settings import neighbors_to_choose
 
 SCORES = {"map": "mAP^R", "r1": "R1"}
 PAPER_COLUMNS = {"msmt17_map": "MSMT17 mAP^R", "msmt17_r1": "R1", "veri776_map": "VeRi-776 mAP^R", "veri776_r1": "R1"}
@@ -85,6 +87,16 @@ def query_rows(fs: FeatureSet) -> NDArray[np.bool_]:
     return asking
 
 
+def class_scale(fs: FeatureSet) -> int:
+    """Return the k that fits the classes of a test part, from its features as given: enhanced ones look too closed.
+
+    >>> class_scale(persons(0, quick=True).test) > 5
+    True
+    """
+    asking = query_rows(fs)
+    return neighbors_to_choose(Pool(fs.features[asking], fs.features[~asking], show_progress=False))[1]
+
+
 def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], data_is_generated: bool) -> list[TaskCell]:
     """Return the cells: set by set, seed by seed, and all that starts from the same features together.
 
@@ -109,6 +121,8 @@ def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
     labels, cameras = labels_of(test), test.cameras
     start = time.perf_counter()
     settings: dict[str, Any] = dict(preset="paper") if cell.task.literature else {}
+    if enhanced.enhancer is not None and cell.task != NOT_RANKED_AGAIN:
+        settings["scale"] = enhanced.enhancer.k_ if not cell.method.labelled else class_scale(test)
     ranking = rerank.METHODS[cell.task.method](
         enhanced.features[asking], enhanced.features[~asking], top=None, show_progress=False, **settings
     )
