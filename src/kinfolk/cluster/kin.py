@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EVEN_ODDS = 0.5
 FALLEN = 0.8  # of the peak: the window is larger than most classes
-RISE = 0.1  # of the count behind the bottom between a class and its family
+RISE = 0.05  # of the count behind the bottom between a class and its family
 LARGEST = 2  # times the k of the peak: a bottom further out is not the end of a class
 UNLIKELY = 0.02  # kinship that is not worth an edge
 BLOCK_ROWS = 8192
