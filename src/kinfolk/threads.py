@@ -66,7 +66,7 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
         _settings,
         threadpool_limits(1, user_api="blas"),
         one_torch_thread(),
-        ThreadPoolExecutor(thread_count(), initializer=_torch_threads) as workers,
+        ThreadPoolExecutor(thread_count(), initializer=_one_thread_each) as workers,
     ):
         return list(workers.map(work, parts))
 
@@ -90,6 +90,12 @@ def one_torch_thread() -> Iterator[None]:
         _torch_threads(before)
 
 
-def _torch_threads(count: int = 1) -> None:
+def _one_thread_each() -> None:
+    """Limit the worker that calls it: a BLAS on OpenMP counts the threads of each caller by itself."""
+    threadpool_limits(1, user_api="blas")
+    _torch_threads(1)
+
+
+def _torch_threads(count: int) -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(count)
