@@ -63,8 +63,6 @@ def test_the_graph_of_kinship_is_what_both_ends_say_on_average():
                 said[i, g.indices[i, : len(row)]] += np.exp(row) / 2
     said[said < 0.02] = 0
     np.testing.assert_allclose(kin_graph(net, g, k).toarray(), (said + said.T) / 2, atol=0.011)
-    likely = said > 0.021
-    np.testing.assert_allclose(kin_graph(net, g, k).toarray()[likely], ((said + said.T) / 2)[likely], atol=0.011)
 
 
 @pytest.mark.parametrize("items", [8, 30])
