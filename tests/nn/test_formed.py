@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.special import softmax
 
 from kinfolk.nn import formed as module
-from kinfolk.nn.formed import FormedEncoder, blocks, distinct, probes_tests, seen_alike, spread_softmax
+from kinfolk.nn.formed import FormedEncoder, blocks, distinct, mix_probes, overlapping_runs
 
 forward_all_rows = runpy.run_path(str(Path(__file__).with_name("dense.py")))["forward_all_rows"]
 helpers = runpy.run_path(str(Path(__file__).with_name("subgraphs.py")))
@@ -45,7 +45,7 @@ def nodes_of(neighbors):
 @pytest.mark.parametrize("pays", [0.0, 1e9], ids=["apart", "shared"])
 def test_formed_is_dense(monkeypatch, layers, options, pays):
     monkeypatch.setattr(module, "PAYS", pays)
-    monkeypatch.setattr(module, "HALVED_ABOVE", max(pays, 1.0))
+    monkeypatch.setattr(module, "JOINED_BELOW", pays)
     for dtype, tolerance in ((torch.float64, 1e-9), (torch.float32, 1e-5)):
         encoder = make("band", options, dtype, layers=layers)
         for nodes in (K + 3, NODES, 60):
@@ -97,20 +97,25 @@ def test_every_node_is_there_once_and_found_again(nodes):
 def test_the_parts_of_sub_graphs_are_those_of_indexing():
     generator = np.random.default_rng(0)
     tests, places = generator.normal(size=(9, 9)), generator.integers(0, 9, (4, 5))
-    parts = np.stack([tests[np.ix_(some, some)] for some in places])
-    np.testing.assert_array_equal(blocks(tests, places), parts)
-    asked = generator.normal(size=(4, 5))
-    expected = np.einsum("pl,pjl->pj", asked, parts) / np.linalg.norm(parts, axis=-1)
-    np.testing.assert_allclose(seen_alike(tests, places, asked), expected, rtol=1e-12)
-    first = np.stack([part[0] / np.linalg.norm(part[0]) for part in parts])
-    np.testing.assert_allclose(probes_tests(tests, places), first, rtol=1e-12)
+    np.testing.assert_array_equal(blocks(tests, places), np.stack([tests[np.ix_(some, some)] for some in places]))
 
 
-def test_weights_are_the_softmax_at_their_places_and_nothing_elsewhere():
+def test_probes_are_mixed_by_the_equation():
     generator = np.random.default_rng(0)
-    places = np.array([[4, 0, 2], [1, 5, 1]])  # one comes twice
-    scores, duet = 300 * generator.normal(size=places.shape), generator.normal(size=(2, 6))
-    expected = np.zeros((2, 6))
+    places = generator.integers(0, 9, (4, 5))
+    places[0] = [1, 5, 1, 2, 8]  # one comes twice
+    tests, x, asked, middle = (generator.normal(size=shape) for shape in ((9, 9), (9, 3), (4, 3), (5, 5)))
     for p, some in enumerate(places):
-        np.add.at(expected[p], some, softmax(scores[p] + duet[p, some]))
-    np.testing.assert_allclose(spread_softmax(scores, duet, places), expected, atol=1e-12)
+        adjacency = tests[np.ix_(some, some)]
+        adjacency /= np.linalg.norm(adjacency, axis=1, keepdims=True)
+        expected = softmax(asked[p] @ x[some].T + adjacency[0] @ middle @ adjacency.T) @ x[some]
+        np.testing.assert_allclose(mix_probes(tests, x, places, asked, middle)[p], expected, rtol=1e-12)
+
+
+@given(hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.integers(0, 30)), st.floats(0, 4))
+def test_runs_hold_every_sub_graph_and_few_pairs(nodes, most):
+    runs = overlapping_runs(nodes, most)
+    assert runs.sum() == len(nodes) and runs.min() > 0
+    for run, size in zip(np.split(nodes, np.cumsum(runs)[:-1]), runs, strict=True):
+        own = nodes.shape[1] ** 2
+        assert len(np.unique(run)) ** 2 <= own + most * own * (size - 1)

@@ -2,8 +2,8 @@
 
 Products of weights are formed once (`FormedLayer`), and neighbours share neighbours: the P sub-graphs of near probes
 hold U nodes, far fewer than P L. Their cosines T (U, U) and self attention are worked out once, and each sub-graph
-takes its part. A single layer needs the probes' rows only, which is little beside T: there the probes of a block are
-halved until their U^2 pairs are few beside the P L^2 of the sub-graphs one by one.
+takes its part. A single layer needs the probes' rows only, which is little beside T: there the probes are cut into runs
+of sub-graphs that overlap, so that the U^2 pairs of a run are few beside the P L^2 of its sub-graphs one by one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ import torch
 from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from kinfolk.nn.attention import FormedBand, Projected
-from kinfolk.nn.attention.pairs import gram
 from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.layers import FormedLayer, GCNLayer
 
 PAYS = 1.5  # pairs of U nodes for each pair of the sub-graphs one by one: of the U^2 half are worked out, at once
-HALVED_ABOVE = 2.0  # the same with a single layer
+JOINED_BELOW = 2.0  # pairs a sub-graph may add, for each of its own: with a single layer
 _TINY = 1e-12
 
 
@@ -53,8 +51,8 @@ class FormedEncoder:
         return cls(layers)
 
     def project(self, features: Tensor) -> dict[str, Tensor]:
-        """Return what the first layer makes of each node alone, (N, in_dim) -> (N, ...) each; an only one just asks."""
-        return self.before[0].project(features) if self.before else {"asked": features @ self.last.band.asking}
+        """Return what the first of several layers makes of each node alone, (N, in_dim) -> (N, ...) each."""
+        return self.before[0].project(features) if self.before else {}
 
     def joined(self, features: Tensor, projected: Projected, nodes: Tensor) -> Tensor:
         """Return [X, A X] of the probes in the last layer, A X alone without concat, (P, 2 in_dim or in_dim).
@@ -62,7 +60,7 @@ class FormedEncoder:
         Shapes: features (N, in_dim), projected = project(features), nodes (P, L) int64, the probe first.
         """
         if not self.before:
-            return self.last.join(*self._only(features, projected["asked"], nodes))
+            return self.last.join(*self._only(features, nodes))
         first, *between = self.before
         unique, places = distinct(nodes.numpy())
         if len(unique) ** 2 <= PAYS * nodes.numel() * nodes.shape[1]:
@@ -81,63 +79,125 @@ class FormedEncoder:
         """Return the probes' rows of the last layer, (P, in_dim)."""
         return self.last.finish(joined)
 
-    def _only(self, features: Tensor, asked: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return X and A X of the probes in a single layer, (P, M) each: features, asked (N, M), nodes (P, L)."""
+    def _only(self, features: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return X and A X of the probes in a single layer, (P, M) each: features (N, M), nodes (P, L)."""
+        own = features.index_select(0, nodes[:, 0])
+        runs = overlapping_runs(nodes.numpy(), JOINED_BELOW).tolist()
+        asked = torch.split(own @ self.last.band.asking, runs)
+        together = zip(asked, torch.split(nodes, runs), strict=True)
+        return own, torch.cat([self._mixed(features, *some) for some in together])
+
+    def _mixed(self, features: Tensor, asked: Tensor, nodes: Tensor) -> Tensor:
+        """Return A X of the probes in a single layer, (P, M), the tests of their sub-graphs worked out together."""
         unique, places = distinct(nodes.numpy())
-        if len(unique) ** 2 > HALVED_ABOVE * nodes.numel() * nodes.shape[1]:
-            halves = [self._only(features, asked, half) for half in nodes.tensor_split(2)]
-            return torch.cat([own for own, _ in halves]), torch.cat([mixed for _, mixed in halves])
-        band = self.last.band
-        x = features.index_select(0, torch.from_numpy(unique))
-        tests = gram(normalize(x, dim=-1)).numpy()
-        if band.floor is not None:
-            np.maximum(tests, band.floor, out=tests)
-        through = torch.from_numpy(probes_tests(tests, places)) @ band.middle
-        duet = asked.index_select(0, nodes[:, 0]) @ x.T
-        weights = spread_softmax(seen_alike(tests, places, through.numpy()), duet.numpy(), places)
-        return features.index_select(0, nodes[:, 0]), torch.from_numpy(weights) @ x
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def probes_tests(tests: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the probes' rows of A_X, of length one: T (U, U), places (P, L), the probe first -> (P, L).
-
-    >>> probes_tests(np.array([[1.0, 0.75], [0.75, 1.0]]), np.array([[0, 1]])).tolist()
-    [[0.8, 0.6]]
-    """
-    result = np.empty(places.shape, dtype=tests.dtype)
-    for p in range(len(places)):
-        row = tests[places[p, 0]]
-        squares = tests.dtype.type(0)
-        for i in range(places.shape[1]):
-            test = row[places[p, i]]
-            result[p, i] = test
-            squares += test * test
-        result[p] *= tests.dtype.type(1 / max(np.sqrt(squares), _TINY))
-    return result
+        x, directions = with_directions(features.numpy(), unique)
+        tests = directions @ directions.T
+        if self.last.band.floor is not None:
+            np.maximum(tests, self.last.band.floor, out=tests)
+        return torch.from_numpy(mix_probes(tests, x, places, asked.numpy(), self.last.band.middle.numpy()))
 
 
 @njit(cache=True, nogil=True)
-def spread_softmax(
-    scores: NDArray[np.float32], duet: NDArray[np.float32], places: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Return softmax(scores + duet at the places) at the places, 0 elsewhere: (P, L), (P, U), (P, L) -> (P, U).
+def overlapping_runs(nodes: NDArray[np.int64], most: float) -> NDArray[np.int64]:
+    """Return how many sub-graphs go together, one run of nodes (P, L) after the other, (runs,) that sum up to P.
 
-    A place that comes twice has both its weights.
+    The next sub-graph belongs to the run where the pairs it adds to U^2 are at most `most` times the L^2 of its own.
 
-    >>> spread_softmax(np.array([[0.0, 1.0]]), np.array([[5.0, 1.0, 0.0]]), np.array([[1, 2]])).tolist()
-    [[0.0, 0.5, 0.5]]
+    >>> overlapping_runs(np.array([[0, 1, 2], [1, 2, 0], [5, 6, 7]]), 1.0)
+    array([2, 1])
     """
-    weights = np.zeros_like(duet)
-    sums = np.empty(places.shape[1], dtype=duet.dtype)
+    _, places = distinct(nodes)
+    last_run = np.full(nodes.size, -1)
+    sizes = np.zeros(len(nodes), dtype=np.int64)
+    run, union, pairs = 0, 0, most * nodes.shape[1] ** 2
     for p in range(len(places)):
-        for j in range(len(sums)):
-            sums[j] = scores[p, j] + duet[p, places[p, j]]
-        sums[:] = np.exp(sums - sums.max())
-        sums /= sums.sum()
-        for j in range(len(sums)):
-            weights[p, places[p, j]] += sums[j]
-    return weights
+        new = 0
+        for place in places[p]:
+            new += last_run[place] != run
+        if sizes[run] and (union + new) ** 2 - union**2 > pairs:
+            run, union, new = run + 1, 0, places.shape[1]
+        last_run[places[p]] = run
+        union += new
+        sizes[run] += 1
+    return sizes[: run + 1]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def with_directions(
+    features: NDArray[np.float32], nodes: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the rows of the nodes (U,) in features (N, dim), and the same of length one, (U, dim) each.
+
+    >>> with_directions(np.array([[0.0, 2.0], [0.0, 0.0], [3.0, 4.0]]), np.array([2, 1]))
+    (array([[3., 4.],
+           [0., 0.]]), array([[0.6, 0.8],
+           [0. , 0. ]]))
+    """
+    x = np.empty((len(nodes), features.shape[1]), dtype=features.dtype)
+    directions = np.empty_like(x)
+    for u in range(len(nodes)):
+        row = features[nodes[u]]
+        squares = features.dtype.type(0)
+        for d in range(len(row)):
+            x[u, d] = row[d]
+            squares += row[d] * row[d]
+        scale = features.dtype.type(1 / max(np.sqrt(squares), _TINY))
+        for d in range(len(row)):
+            directions[u, d] = row[d] * scale
+    return x, directions
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def mix_probes(
+    tests: NDArray[np.float32],
+    x: NDArray[np.float32],
+    places: NDArray[np.int64],
+    asked: NDArray[np.float32],
+    middle: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Return softmax(x_0 M X^T + a_0 N A_X^T) X of each probe, the first of its sub-graph: (P, dim).
+
+    Shapes: tests T (U, U), the cosines of U nodes, x (U, dim), places (P, L) of each sub-graph's nodes among them,
+    asked = x_0 M (P, dim), middle N (L, L). A_X has the rows and columns of T at the places, its rows of length one.
+
+    >>> tests, x = np.array([[1.0, 0.75], [0.75, 1.0]]), np.array([[2.0], [4.0]])
+    >>> mix_probes(tests, x, np.array([[0, 1]]), np.zeros((1, 1)), np.zeros((2, 2)))
+    array([[3.]])
+    """
+    count, size = places.shape
+    one = tests.dtype.type(1)
+    own, through, scores = np.empty((3, size), dtype=tests.dtype)
+    result = np.zeros((count, x.shape[1]), dtype=tests.dtype)
+    for p in range(count):
+        mine = places[p]
+        squares = tests.dtype.type(0)
+        for i in range(size):
+            own[i] = tests[mine[0], mine[i]]
+            squares += own[i] * own[i]
+        through[:] = 0
+        for i in range(size):
+            part = own[i]
+            for j in range(size):
+                through[j] += part * middle[i, j]
+        through *= one / max(np.sqrt(squares), _TINY)
+        for j in range(size):
+            row, here = tests[mine[j]], x[mine[j]]
+            squares, alike, duet = tests.dtype.type(0), tests.dtype.type(0), tests.dtype.type(0)
+            for i in range(size):
+                test = row[mine[i]]
+                squares += test * test
+                alike += through[i] * test
+            for d in range(len(here)):
+                duet += asked[p, d] * here[d]
+            scores[j] = duet + alike / max(np.sqrt(squares), _TINY)
+        scores[:] = np.exp(scores - scores.max())
+        scores *= one / scores.sum()
+        mixed = result[p]
+        for j in range(size):
+            weight, here = scores[j], x[mine[j]]
+            for d in range(len(here)):
+                mixed[d] += weight * here[d]
+    return result
 
 
 @njit(cache=True, nogil=True)
@@ -166,28 +226,6 @@ def distinct(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
                 count += 1
             places[p, i] = table[slot]
     return unique[:count].copy(), places
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def seen_alike(
-    tests: NDArray[np.float32], places: NDArray[np.int64], asked: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return a_p . T_p[j] / |T_p[j]|, T_p the rows and columns of T (U, U) at p's places; places, a (P, L) -> (P, L).
-
-    >>> seen_alike(np.array([[1.0, 0.6], [0.6, 0.8]]), np.array([[0, 1]]), np.array([[0.0, 1.0]])).round(2)
-    array([[0.51, 0.8 ]])
-    """
-    result = np.empty_like(asked)
-    for p in range(len(places)):
-        for j in range(places.shape[1]):
-            row = tests[places[p, j]]
-            squares, total = tests.dtype.type(0), tests.dtype.type(0)
-            for i in range(places.shape[1]):
-                test = row[places[p, i]]
-                squares += test * test
-                total += asked[p, i] * test
-            result[p, j] = total / max(np.sqrt(squares), _TINY)
-    return result
 
 
 @njit(cache=True, nogil=True)

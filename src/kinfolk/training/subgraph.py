@@ -33,6 +33,7 @@ FAST_STEPS, FAST_RATE, THETA_RATE, TEMPERATURE = 300, 3e-4, 0.02, 0.1
 VALIDATE_EVERY, HELD_BACK = 50, 0.25
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: what stays in the cache
 DEEP_ENTRIES = 1 << 19  # the same where several layers add their own
+RUN_ENTRIES = 1 << 22  # the same where most are never gathered, because a block is cut into runs that overlap
 HEAD_ROWS = 128
 PROJECT_ROWS = 2048
 
@@ -56,8 +57,7 @@ def encode_all(
     encoder.eval()
     near = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
     with torch.inference_mode():
-        mix, finish = _way(encoder, own, rows, indices)
-    entries = BLOCK_ENTRIES if len(encoder.layers) == 1 else DEEP_ENTRIES
+        mix, finish, entries = _way(encoder, own, rows, indices)
     step = max(1, entries // ((indices.shape[1] + 1) * features.shape[1]))
     result = torch.empty(len(near), encoder.config.out_dim or encoder.config.in_dim)
 
@@ -77,10 +77,10 @@ Mix = Callable[[Tensor, Tensor], Tensor]
 Finish = Callable[[Tensor], Tensor]
 
 
-def _way(encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]) -> tuple[Mix, Finish]:
+def _way(encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]) -> tuple[Mix, Finish, int]:
     """Return the quickest way from probes (P,) and their neighbors (P, k) to their rows of the last layer (P, d).
 
-    It has two parts, the second for more probes at once.
+    It has two parts, the second for more probes at once, and comes with the floats of a block of the first.
     """
 
     def with_probe(me: Tensor, neighbors: Tensor) -> Tensor:
@@ -93,16 +93,21 @@ def _way(encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.intege
     def apart(me: Tensor, neighbors: Tensor) -> Tensor:
         return encoder.probe_rows(torch.cat([own.index_select(0, me)[:, None], take(rows, neighbors)], dim=1))
 
+    entries = BLOCK_ENTRIES if len(encoder.layers) == 1 else DEEP_ENTRIES
     formed = FormedEncoder.of(encoder, indices.shape[1] + 1) if own is rows else None
     if formed is not None:
-        known = _of_the_used(formed.project, rows, indices if formed.before else indices[:, :0])
-        return lambda me, neighbors: formed.joined(rows, known, with_probe(me, neighbors)), formed.finish
+        known, entries = (_of_the_used(formed.project, rows, indices), entries) if formed.before else ({}, RUN_ENTRIES)
+        return lambda me, neighbors: formed.joined(rows, known, with_probe(me, neighbors)), formed.finish, entries
     if serves(encoder) and indices.shape[1] > 0:
-        return shared, nn.Identity()
+        return shared, nn.Identity(), entries
     if own is not rows:
-        return apart, nn.Identity()
+        return apart, nn.Identity(), entries
     cache = _of_the_used(encoder.precompute, rows, indices)
-    return lambda me, neighbors: encoder.encode_rows(rows, with_probe(me, neighbors), cache=cache), nn.Identity()
+
+    def in_full(me: Tensor, neighbors: Tensor) -> Tensor:
+        return encoder.encode_rows(rows, with_probe(me, neighbors), cache=cache)
+
+    return in_full, nn.Identity(), entries
 
 
 def _of_the_used(
