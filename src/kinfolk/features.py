@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Matrix = Union[NDArray[Any], "torch.Tensor", "FeatureSet"]
 Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
 
+CACHED_BYTES = 1 << 20  # blocks that stay in the cache between several passes over them
 BLOCK_BYTES = 64 << 20  # memory-mapped features are walked through in blocks of about this size
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
@@ -192,13 +193,13 @@ def unit_rows(X: Matrix, out: NDArray[np.float32] | None = None) -> NDArray[np.f
     """
     matrix = as_matrix(X)
     unit = np.empty(matrix.shape, dtype=np.float32) if out is None else out
-    for start, block in blocks(matrix):
+    for start, block in blocks(matrix, CACHED_BYTES):
         check_rows(block, start)
-        unit[start : start + len(block)] = _normalised(block)
+        _normalise(block, unit[start : start + len(block)])
     return unit
 
 
-def _normalised(block: NDArray[Any]) -> NDArray[Any]:
+def _normalise(block: NDArray[Any], out: NDArray[np.float32]) -> None:
     values = block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->i", values, values, dtype=np.float64)
@@ -206,7 +207,7 @@ def _normalised(block: NDArray[Any]) -> NDArray[Any]:
         # dividing by the largest value first keeps the squares of tiny and of huge numbers inside the range of floats
         values = block / np.abs(block).max(axis=1, keepdims=True).astype(np.float64)
         squares = np.einsum("ij,ij->i", values, values)
-    return values / np.sqrt(squares).astype(values.dtype)[:, None]
+    np.divide(values, np.sqrt(squares).astype(values.dtype)[:, None], out=out, casting="same_kind")
 
 
 def of_length_one(X: NDArray[np.float32], instead: NDArray[np.float32] | None = None) -> NDArray[np.float32]:

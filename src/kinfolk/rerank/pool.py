@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 from kinfolk.errors import InputError
 from kinfolk.features import Matrix, as_matrix, unit_rows
 from kinfolk.progress import progress
-from kinfolk.rerank.ranking import SPARE, keep_best
+from kinfolk.rerank.ranking import SPARE, forget_all_but, keep_best
 from kinfolk.threads import thread_count
 
 KEPT_BYTES = 1 << 30  # products of queries and gallery beyond this are computed again instead of kept
-STRIP_ROWS, TASK_COLUMNS, TASK_ROWS = 256, 1024, 32
-LANES, TILE = 16, 256  # similarities looked at together, columns walked through together
+STRIP_ROWS, TASK_COLUMNS, TASK_ROWS = 1024, 1024, 64
+LANES = 64  # similarities looked at together
 
 
 class Neighbors(NamedTuple):
@@ -90,7 +90,7 @@ class Pool:
         operations of a search. One worker a core multiplies and offers: pools of BLAS and numba that take turns would
         wait for each other. The products of queries and gallery are kept for `similarities` if they fit into 1 GiB.
 
-        Memory: 16 bytes a neighbour, a strip of 256 rows, and what is kept.
+        Memory: 16 bytes a neighbour, a strip of 1024 rows, and what is kept.
 
         >>> Pool([[1, 0.0]], [[0, 2.0], [1, 1]]).neighbors(1).indices.ravel()
         array([2, 2, 0], dtype=int32)
@@ -138,8 +138,8 @@ class Pool:
         def some_rows(span: tuple[int, int]) -> None:
             _offer_to_rows(S[span[0] : span[1]], start + span[0], left, k, *lists)
 
-        list(workers.map(some_columns, _spans(0, S.shape[1], TASK_COLUMNS, 0)))
-        list(workers.map(some_rows, _spans(0, S.shape[0], TASK_ROWS, 0)))
+        list(workers.map(some_columns, _fair_spans(S.shape[1], TASK_COLUMNS)))
+        list(workers.map(some_rows, _fair_spans(S.shape[0], TASK_ROWS)))
 
 
 class _Lists(NamedTuple):
@@ -160,6 +160,13 @@ def _spans(start: int, stop: int, step: int, border: int) -> list[tuple[int, int
     return [(a, b) for a, b in pairwise(cuts) if a < b]
 
 
+def _fair_spans(size: int, step: int) -> list[tuple[int, int]]:
+    """Cut 0..size into equal pieces of about `step`, as many for each worker."""
+    rounds = max(1, round(size / (step * thread_count())))
+    cuts = np.linspace(0, size, rounds * thread_count() + 1).astype(int).tolist()
+    return [(a, b) for a, b in pairwise(cuts) if a < b]
+
+
 @nb.njit(cache=True)
 def _offer(similarity, other, row, k, keys, rows, counts, worst) -> None:  # type: ignore[no-untyped-def]
     """Write a neighbour down; keys are similarities below zero, so that the smallest is the best."""
@@ -167,55 +174,66 @@ def _offer(similarity, other, row, k, keys, rows, counts, worst) -> None:  # typ
     keys[row, at], rows[row, at] = -similarity, other
     at += 1
     if at == keys.shape[1]:
-        at = keep_best(keys[row], rows[row], at, k)
-        worst[row] = -keys[row, k - 1]
+        worst[row] = -forget_all_but(k, keys[row], rows[row])
+        at = k
     counts[row] = at
 
 
 @nb.njit(cache=True)
-def _some_above(line, left, limits, first) -> bool:  # type: ignore[no-untyped-def]
-    """Say if one of LANES similarities is above its limit: a fixed number of steps, which become one instruction."""
-    above = 0
-    for lane in range(LANES):
-        above += line[left + lane] > limits[first + left + lane]
+def _some_above(chunk, limit, lowest) -> bool:  # type: ignore[no-untyped-def]
+    """Say if one of the similarities is above the limit, and lower `lowest` to them; (LANES,) each but the limit.
+
+    Without a branch, and counted in four bytes: only so it becomes instructions for many at once.
+    """
+    above = np.int32(0)
+    for lane in range(chunk.shape[0]):
+        similarity = chunk[lane]
+        above += np.int32(similarity > limit)
+        lowest[lane] = similarity if similarity < lowest[lane] else lowest[lane]
     return above > 0
 
 
-@nb.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+@nb.njit(cache=True)
+def _some_above_theirs(chunk, limits, lowest) -> bool:  # type: ignore[no-untyped-def]
+    """Do the same with a limit for each."""
+    above = np.int32(0)
+    for lane in range(chunk.shape[0]):
+        similarity = chunk[lane]
+        above += np.int32(similarity > limits[lane])
+        lowest[lane] = similarity if similarity < lowest[lane] else lowest[lane]
+    return above > 0
+
+
+@nb.njit(nogil=True, cache=True)
 def _offer_to_rows(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
     """Offer the columns to the rows, all but each row itself."""
+    lowest_here = np.empty(LANES, dtype=S.dtype)
     for i in range(S.shape[0]):
         row, line = first_row + i, S[i]
-        low = lowest[row]
-        for j in range(len(line)):
-            low = min(low, line[j])
-        lowest[row] = low
-        limits = np.full(LANES, worst[row])
+        lowest_here[:] = lowest[row]
         for left in range(0, len(line), LANES):
-            right = min(left + LANES, len(line))
-            if right - left < LANES or _some_above(line[left:right], 0, limits, 0):
-                for j in range(left, right):
-                    if line[j] > worst[row] and first_column + j != row:
-                        _offer(line[j], first_column + j, row, k, keys, rows, counts, worst)
-                limits[:] = worst[row]
+            chunk = line[left : left + LANES]
+            if _some_above(chunk, worst[row], lowest_here):
+                for j in range(len(chunk)):
+                    other = first_column + left + j
+                    if chunk[j] > worst[row] and other != row:
+                        _offer(chunk[j], other, row, k, keys, rows, counts, worst)
+        lowest[row] = lowest_here.min()
 
 
-@nb.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+@nb.njit(nogil=True, cache=True)
 def _offer_to_columns(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
-    """Offer the rows to the columns, TILE columns after the other."""
-    for tile in range((S.shape[1] + TILE - 1) // TILE):
-        end = min((tile + 1) * TILE, S.shape[1])
+    """Offer the rows to the columns, LANES columns after the other."""
+    for left in range(0, S.shape[1], LANES):
+        tile = S[:, left : left + LANES]
+        first = first_column + left
+        limits, lowest_here = worst[first : first + LANES], lowest[first : first + LANES]
         for i in range(S.shape[0]):
-            line = S[i]
-            for j in range(tile * TILE, end):
-                lowest[first_column + j] = min(lowest[first_column + j], line[j])
-            for left in range(tile * TILE, end, LANES):
-                right = min(left + LANES, end)
-                if right - left < LANES or _some_above(line, left, worst, first_column):
-                    for j in range(left, right):
-                        column = first_column + j
-                        if line[j] > worst[column]:
-                            _offer(line[j], first_row + i, column, k, keys, rows, counts, worst)
+            chunk = tile[i]
+            if _some_above_theirs(chunk, limits[: len(chunk)], lowest_here):
+                for j in range(len(chunk)):
+                    if chunk[j] > limits[j]:
+                        _offer(chunk[j], first_row + i, first + j, k, keys, rows, counts, worst)
 
 
 @nb.njit(parallel=True, cache=True)

@@ -82,6 +82,27 @@ def keep_best(keys: NDArray[np.float32], rows: NDArray[np.int32], count: int, k:
     return len(order)
 
 
+@nb.njit(cache=True)
+def forget_all_but(k: int, keys: NDArray[np.float32], rows: NDArray[np.int32]) -> np.float32:
+    """Move the k smallest keys to the front, the first among equals, in their order, and return the largest of them.
+
+    >>> keys, rows = np.float32([5, 1, 3, 3]), np.int32([0, 1, 2, 3])
+    >>> forget_all_but(2, keys, rows), rows[:2]
+    (3.0, array([1, 2], dtype=int32))
+    """
+    last = np.partition(keys, k - 1)[k - 1]
+    equal = k
+    for key in keys:
+        equal -= key < last
+    at = 0
+    for place in range(len(keys)):
+        if keys[place] < last or (keys[place] == last and equal > 0):
+            equal -= keys[place] == last
+            keys[at], rows[at] = keys[place], rows[place]
+            at += 1
+    return last
+
+
 @nb.njit(parallel=True, cache=True)
 def _best_first(distances: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
     """Write the smallest distances of each row, and where they are: (b, n) -> (b, top) twice."""
@@ -100,7 +121,7 @@ def _best_first(distances: NDArray[np.float32], indices: NDArray[np.int32], valu
                 keys[count], rows[count] = row[g], g
                 count += 1
                 if count == len(keys):
-                    count = keep_best(keys, rows, count, top)
-                    worst = keys[top - 1]
+                    worst = forget_all_but(top, keys, rows)
+                    count = top
         keep_best(keys, rows, count, top)
         indices[q], values[q] = rows[:top], keys[:top]
