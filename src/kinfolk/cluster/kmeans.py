@@ -46,7 +46,7 @@ class KMeans(Clusterer):
         self.random_state = random_state
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        import faiss
+        from kinfolk.with_faiss import faiss
 
         unit = self._unit(X)
         if not 1 <= self.n_clusters <= len(unit):

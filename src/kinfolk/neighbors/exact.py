@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
+
+from kinfolk.with_faiss import faiss
 
 SLACK = 8  # candidates beyond k, so that rounding and a few equal vectors cannot change the answer
 

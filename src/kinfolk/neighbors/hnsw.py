@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.neighbors.exact import SLACK
 from kinfolk.neighbors.recall import sample_truth, tune_effort
+from kinfolk.with_faiss import faiss
 
 LINKS = 32
 BUILD_EFFORT = 120

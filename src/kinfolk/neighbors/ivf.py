@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-import faiss
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from kinfolk.neighbors.exact import SLACK
 from kinfolk.neighbors.recall import largest_share, sample_truth
 from kinfolk.threads import deal
+from kinfolk.with_faiss import faiss
 
 POINTS_PER_CENTROID = 48
 KMEANS_ROUNDS = 6

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
+
+from kinfolk.with_faiss import faiss
 
 SAMPLE = 1000  # queries; the standard error of a recall of 0.99 is then below 0.002
 

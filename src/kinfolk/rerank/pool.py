@@ -190,7 +190,7 @@ def _some_above(chunk, limit, lowest) -> bool:  # type: ignore[no-untyped-def]
         similarity = chunk[lane]
         above += np.int32(similarity > limit)
         lowest[lane] = similarity if similarity < lowest[lane] else lowest[lane]
-    return above > 0
+    return bool(above > 0)
 
 
 @nb.njit(cache=True)
@@ -201,7 +201,7 @@ def _some_above_theirs(chunk, limits, lowest) -> bool:  # type: ignore[no-untype
         similarity = chunk[lane]
         above += np.int32(similarity > limits[lane])
         lowest[lane] = similarity if similarity < lowest[lane] else lowest[lane]
-    return above > 0
+    return bool(above > 0)
 
 
 @nb.njit(nogil=True, cache=True)
