@@ -17,7 +17,7 @@ from kinfolk.threads import thread_count
 from kinfolk.training import subgraph
 from kinfolk.training.kinship import edges, kinship_loss, standardise
 from kinfolk.training.session import Session
-from kinfolk.training.subgraph import encode_all, train_fast, train_paper
+from kinfolk.training.subgraph import encode_all, encode_on, train_fast, train_paper
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +117,15 @@ def test_the_bits_are_the_same_for_any_number_of_threads(monkeypatch, data, kind
     for themselves, asked in found[1:]:
         np.testing.assert_array_equal(themselves, found[0][0])
         np.testing.assert_array_equal(asked, found[0][1])
+
+
+@pytest.mark.parametrize("kind", [dict(), dict(base="transformer"), dict(attention="self", out_dim=5)], ids=str)
+def test_the_way_for_a_gpu_gives_the_same(monkeypatch, data, kind):
+    monkeypatch.setattr(subgraph, "DEVICE_ENTRIES", 7 * 9 * 24)
+    X, _, g = data
+    model, rows = encoder("random", **kind).eval(), torch.from_numpy(X)
+    found = encode_on(torch.device("cpu"), model, rows, rows, g.indices[:, :8])
+    np.testing.assert_allclose(found, encode_all(model, X, g.indices[:, :8], None), atol=1e-5)
 
 
 def test_the_walk_visits_every_probe_once_and_goes_to_near_ones(data):

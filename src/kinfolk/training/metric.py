@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kinfolk.neighbors import knn_graph
+from kinfolk.nn.device import best_device
 from kinfolk.nn.losses import supervised_contrastive
 from kinfolk.threads import one_torch_thread
 from kinfolk.training.session import Session
@@ -72,17 +73,18 @@ def learn_metric(
     (64, 64)
     """
     batches = ConfusedClasses(X, y)
-    rows, classes = torch.from_numpy(X), torch.from_numpy(batches.classes)
-    module = Metric(X.shape[1])
+    device = best_device()
+    rows, classes = torch.from_numpy(X).to(device), torch.from_numpy(batches.classes).to(device)
+    module = Metric(X.shape[1]).to(device)
     optimizer = torch.optim.AdamW(module.parameters(), lr=RATE, weight_decay=0.0)
 
     def batch_loss(step: int) -> Tensor:
-        batch = torch.from_numpy(batches.draw(session.rng(name, step)))
+        batch = torch.from_numpy(batches.draw(session.rng(name, step))).to(device)
         return supervised_contrastive(module(rows[batch]), classes[batch], temperature)
 
     with one_torch_thread():
         session.run(name, STEPS, module, optimizer, batch_loss, schedule=_cosine)
-    return module.weight.detach().numpy()
+    return module.weight.detach().cpu().numpy()
 
 
 def _cosine(step: int) -> float:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.formed import FormedEncoder
 from kinfolk.nn.losses import hinge_loss, supervised_contrastive
@@ -34,6 +35,7 @@ VALIDATE_EVERY, HELD_BACK = 50, 0.25
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: what stays in the cache
 DEEP_ENTRIES = 1 << 19  # the same where several layers add their own
 RUN_ENTRIES = 1 << 22  # the same where most are never gathered, because a block is cut into runs that overlap
+DEVICE_ENTRIES = 1 << 26  # the same on a GPU
 HEAD_ROWS = 128
 PROJECT_ROWS = 2048
 
@@ -55,6 +57,8 @@ def encode_all(
     rows = torch.from_numpy(np.ascontiguousarray(features))
     own = rows if probes is None else torch.from_numpy(np.ascontiguousarray(probes))
     encoder.eval()
+    if (device := best_device()).type != "cpu":
+        return encode_on(device, encoder, own, rows, indices)
     near = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
     with torch.inference_mode():
         mix, finish, entries = _way(encoder, own, rows, indices)
@@ -71,6 +75,27 @@ def encode_all(
     together = step * -(-HEAD_ROWS // step)
     deal(encode, [near[start : start + together] for start in range(0, len(near), together)])
     return result.numpy()
+
+
+@torch.inference_mode()
+def encode_on(
+    device: torch.device, encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]
+) -> NDArray[np.float32]:
+    """Return the encoded rows as `encode_all` does, each sub-graph by itself: a GPU gains nothing by shared work.
+
+    >>> from kinfolk.nn.encoder import EncoderConfig
+    >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
+    >>> encode_on(torch.device("cpu"), encoder, torch.eye(2), torch.eye(2), np.array([[1], [0]])).shape
+    (2, 2)
+    """
+    encoder, own, rows = encoder.to(device), own.to(device), rows.to(device)
+    step = max(1, DEVICE_ENTRIES // ((indices.shape[1] + 1) * rows.shape[1]))
+    found = [torch.empty(0, encoder.config.out_dim or encoder.config.in_dim)]
+    for start in range(0, len(indices), step):
+        neighbors = torch.from_numpy(indices[start : start + step].astype(np.int64)).to(device)
+        probes = own[start : start + len(neighbors), None]
+        found.append(encoder(torch.cat([probes, take(rows, neighbors)], dim=1)).cpu())
+    return torch.cat(found).numpy()
 
 
 Mix = Callable[[Tensor, Tensor], Tensor]
@@ -237,10 +262,13 @@ def _loss_of(
     loss: Callable[[Tensor, Tensor], Tensor],
 ) -> Callable[[NDArray[np.integer]], Tensor]:
     """Return the loss of some probes, each in its own sub-graph."""
-    rows, labels, k = torch.from_numpy(X), torch.from_numpy(classes), encoder.config.k
+    device, k = best_device(), encoder.config.k
+    encoder.to(device)
+    rows, labels = torch.from_numpy(X).to(device), torch.from_numpy(classes).to(device)
 
     def of(probes: NDArray[np.integer]) -> Tensor:
         nodes = np.concatenate([probes[:, None], g.indices[probes, :k]], axis=1).astype(np.int64)
-        return loss(encoder(rows[torch.from_numpy(nodes)]), labels[torch.from_numpy(probes.astype(np.int64))])
+        some = torch.from_numpy(nodes).to(device)
+        return loss(encoder(rows[some]), labels[some[:, 0]])
 
     return of
