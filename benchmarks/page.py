@@ -70,7 +70,10 @@ def draw_lines(image: str, panels: Sequence[tuple[str, Mapping[str, Mapping[int,
     for ax, (unit, lines) in zip(np.atleast_1d(figure.subplots(1, len(panels))), panels, strict=True):
         for name, values in lines.items():
             ax.plot(list(values), list(values.values()), marker="o", markersize=4, label=name)
+        sizes = sorted({rows for values in lines.values() for rows in values})
         ax.set(xlabel="rows", ylabel=unit, xscale="log", yscale="log")
+        ax.set_xticks(sizes, [f"{rows:,}" for rows in sizes])
+        ax.minorticks_off()
         ax.grid(alpha=0.3)
         if ax is figure.axes[-1] or len(panels) == 1:
             ax.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=8)

@@ -9,8 +9,7 @@ import numpy as np
 
 import kinfolk as kf
 from benchmarks.measure import measure
-from benchmarks.page import ROOT, Section
-from kinfolk.files import replacing
+from benchmarks.page import Section, draw_lines
 from kinfolk.rerank.pool import Pool
 
 DIM = 2048
@@ -193,7 +192,11 @@ def over_n(folder: str, sizes: tuple[int, ...] = (*OVER_N, sum(MSMT17))) -> Sect
         kr = found["k-reciprocal"][-1]
         cells = [f"{found[name][-1].seconds:.1f} s, {found[name][-1].gib:.2f} GiB" for name in names]
         lines.append([f"{n:,}", *cells, f"{kr.seconds - kr.result[0]:.1f} s", f"{kr.gib / n * (1 << 20):.1f} KiB"])
-    _draw(sizes, found)
+    panels = [
+        (unit, {name: {n: getattr(m, part) for n, m in zip(sizes, found[name], strict=True)} for name in names})
+        for unit, part in (("seconds", "seconds"), ("GiB", "gib"))
+    ]
+    draw_lines("rerank-over-n.svg", panels)
     return Section(
         "Re-ranking over n",
         f"person_like (generated), {DIM} dimensions, one row in eight a query, settings of the literature, the best "
@@ -201,20 +204,3 @@ def over_n(folder: str, sizes: tuple[int, ...] = (*OVER_N, sum(MSMT17))) -> Sect
         ["rows", *names, "k-reciprocal after the search", "its memory a row"],
         lines,
     )
-
-
-def _draw(sizes: tuple[int, ...], found: dict[str, list[Any]]) -> None:
-    from matplotlib.figure import Figure
-
-    from kinfolk.report.figures import to_svg
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    times, memory = figure.subplots(1, 2)
-    for name, measured in found.items():
-        times.plot(sizes, [m.seconds for m in measured], marker="o", label=name)
-        memory.plot(sizes, [m.gib for m in measured], marker="o", label=name)
-    times.set(xlabel="rows", ylabel="seconds", xscale="log", yscale="log")
-    memory.set(xlabel="rows", ylabel="GiB", xlim=(0, None), ylim=(0, None))
-    times.legend()
-    with replacing(ROOT / "docs" / "images" / "rerank-over-n.svg", force=True) as temporary:
-        temporary.write_text(to_svg(figure), encoding="utf-8")
