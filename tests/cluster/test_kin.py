@@ -79,6 +79,7 @@ def test_the_scale_follows_the_size_of_the_classes(items):
     [
         ([1.6, 1.6, 1.4, 1.2, 1.1], 10),  # falls to 0.8 of its peak between 8 and 12
         ([1.0, 1.2, 1.5, 1.4, 1.6], 12),  # dips behind the peak and rises again: a family begins
+        ([1.2, 1.4, 1.41, 1.5, 1.1], 8),  # stands still behind the peak and rises again: a family too
         ([1.2, 1.1, 1.0, 1.2, 1.5], 17),  # falls before a class shows: not a peak
         ([1.7, 1.2, 0.9, 1.2, 1.8], 6),  # falls far from a first peak: small classes in families
         ([0.5, 0.5, 0.5, 0.5, 0.5], 17),

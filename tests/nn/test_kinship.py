@@ -131,6 +131,7 @@ def test_k_stays_below_the_valley_between_a_class_and_its_family():
     assert kinship._valley(ks, np.array([1.4, 1.5, 1.2, 1.1, 1.2, 1.2])) == 5  # rises too little
     assert kinship._valley(ks, np.array([1.2, 1.5, 1.49, 1.49, 1.7, 1.9])) == 5  # fell too little
     assert kinship._valley(ks, np.array([1.2, 1.42, 1.41, 1.38, 1.41, 1.8])) == 3  # vehicle_like, seed 2
+    assert kinship._valley(ks, np.array([1.2, 1.41, 1.41, 1.38, 1.42, 1.8])) == 3  # back at the peak on the way up
     assert kinship._valley(ks, np.array([1.1, 1.1, 0.95, 0.95, 1.2, 1.6])) == 5  # no peak that the counts rose to
     assert kinship._valley([3, 4, 6, 8], np.array([1.5, 0.2, 1.5, 1.6])) == 3  # two neighbours are noise
     assert kinship._valley([8], np.array([0.3])) == 0

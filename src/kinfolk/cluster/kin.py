@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EVEN_ODDS = 0.5
 FALLEN = 0.8  # of the peak: the window is larger than most classes
 RISE = 0.05  # of the count behind the bottom between a class and its family
+SHOULDER = 0.03  # above a peak: counts that grow less stand still
 LARGEST = 2  # times the k of the peak: a bottom further out is not the end of a class
 UNLIKELY = 0.02  # kinship that is not worth an edge
 BLOCK_ROWS = 8192
@@ -130,23 +131,36 @@ def widest_k(g: NeighborGraph) -> int:
 
 
 def _where_fallen(ks: list[int], counts: NDArray[np.float64]) -> float:
-    """Return where the counts have fallen to 0.8 of their peak, or dip before they rise again; else the last k.
+    """Return where the counts have fallen to 0.8 of their peak, or where a family begins if that is earlier."""
+    return min(_end_of_class(ks, counts), _start_of_family(ks, counts))
+
+
+def _end_of_class(ks: list[int], counts: NDArray[np.float64]) -> float:
+    """Return where the counts have fallen to 0.8 of their peak, between two k; the last k if they have not.
 
     Small windows see fewer kin the larger they are, before a class shows at all: what is passed later has not fallen.
     """
-    from kinfolk.nn.kinship import fell
-
-    peak = bottom = 0
     for a in range(1, len(ks)):
-        if fell(counts, peak, bottom) and counts[a] - counts[bottom] > RISE:
-            return min(ks[bottom], LARGEST * ks[peak])
-        if counts[a] > counts[peak]:
-            peak = bottom = a
-        level = FALLEN * counts[peak]
-        if counts[a] < level and counts[a:].max() <= counts[peak]:
+        level = FALLEN * counts[:a].max()
+        if counts[a] < level and counts[a:].max() <= counts[:a].max():
             share = (counts[a - 1] - level) / (counts[a - 1] - counts[a])
             return float(ks[a - 1] * (ks[a] / ks[a - 1]) ** share)
-        bottom = a if counts[a] < counts[bottom] else bottom
+    return ks[-1]
+
+
+def _start_of_family(ks: list[int], counts: NDArray[np.float64]) -> float:
+    """Return the bottom of the first dip that the counts rise from again; the last k if there is none.
+
+    Behind a peak they rose to, counts that stand still have dipped; behind any other they must fall far.
+    """
+    from kinfolk.nn.kinship import DEEP, rise_behind, rose_to
+
+    peak = 0
+    for a in range(1, len(ks)):
+        level = counts[peak] + SHOULDER if rose_to(counts, peak) else counts[peak] - DEEP
+        if counts[a] < level and rise_behind(counts, a) > RISE:
+            return min(ks[a], LARGEST * ks[peak])
+        peak = a if counts[a] > counts[peak] else peak
     return ks[-1]
 
 

@@ -156,23 +156,36 @@ def _crossing(ks: list[int], counts: NDArray[np.float64]) -> int:
     return round(ks[a] * (ks[a + 1] / ks[a]) ** share)
 
 
-def fell(counts: NDArray[np.float64], peak: int, bottom: int) -> bool:
-    """Tell whether the counts have fallen behind a peak: a little from one they rose to, or far from any.
+def rose_to(counts: NDArray[np.float64], peak: int) -> bool:
+    """Tell whether the counts rose to a peak, and did not just start there.
 
-    >>> fell(np.array([1.0, 1.4, 1.3]), 1, 2), fell(np.array([1.0, 0.9]), 0, 1), fell(np.array([1.0, 0.7]), 0, 1)
-    (True, False, True)
+    >>> rose_to(np.array([1.0, 1.4]), 1), rose_to(np.array([1.4, 1.0]), 0)
+    (True, False)
     """
-    rose = counts[peak] - counts[: peak + 1].min() > ROSE
-    return bool(counts[peak] - counts[bottom] > (FALL if rose else DEEP))
+    return bool(counts[peak] - counts[: peak + 1].min() > ROSE)
+
+
+def rise_behind(counts: NDArray[np.float64], bottom: int) -> float:
+    """Return how far the counts rise behind a bottom before they fall below it.
+
+    >>> rise_behind(np.array([1.5, 1.25, 1.5, 1.75, 1.0, 2.0]), 1)
+    0.5
+    """
+    behind = counts[bottom:]
+    below = np.flatnonzero(behind < counts[bottom])
+    return float(behind[: below[0] if len(below) else None].max() - counts[bottom])
 
 
 def _valley(ks: list[int], counts: NDArray[np.float64]) -> int:
-    """Return the position of the first valley of the counts behind a peak, or the last position."""
-    peak = bottom = 0
+    """Return the position of the first valley of the counts behind a peak, or the last position.
+
+    Behind a peak they rose to, the counts need to fall only a little; behind any other, far.
+    """
+    peak = 0
     for a in range(1, len(ks)):
-        if ks[bottom] >= NOISY_BELOW and fell(counts, peak, bottom) and counts[a] - counts[bottom] > RISE:
-            return bottom
-        if counts[a] > counts[peak]:
-            peak = bottom = a
-        bottom = a if counts[a] < counts[bottom] else bottom
+        fall = counts[peak] - counts[a]
+        dips = ks[a] >= NOISY_BELOW and fall > (FALL if rose_to(counts, peak) else DEEP)
+        if dips and rise_behind(counts, a) > RISE:
+            return a
+        peak = a if counts[a] > counts[peak] else peak
     return len(ks) - 1
