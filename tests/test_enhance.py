@@ -125,6 +125,16 @@ def test_without_labels_rows_find_their_class_better(pretrained):
         assert mean_average_precision(Z, fs.labels) > mean_average_precision(fs, fs.labels) + 0.05
 
 
+@pytest.mark.parametrize("regime", ["celeb_like", "person_like", "vehicle_like"])
+@pytest.mark.parametrize("items", [3, 4, 6])
+def test_small_classes_are_not_made_worse_even_in_families_of_look_alikes(regime, items):
+    fs = getattr(kf.datasets, regime)(n_identities=300, seed=7)
+    order = np.random.default_rng(2).permutation(len(fs))
+    few = np.concatenate([order[fs.labels[order] == label][:items] for label in np.unique(fs.labels)])
+    X, y = fs.features[few], fs.labels[few]
+    assert mean_average_precision(quiet().fit_transform(X), y) > mean_average_precision(X, y)
+
+
 def test_real_features_without_labels(shared_data):
     test = kf.load(shared_data / "market1501.npz").part("test")
     some = test.take(np.isin(test.labels, np.unique(test.labels[test.labels >= 0])[:60]))

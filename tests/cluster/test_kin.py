@@ -1,12 +1,14 @@
 """Kin and the Potts model, against their definitions."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 
 import kinfolk as kf
 from kinfolk.cluster import Kin
@@ -107,10 +109,15 @@ def test_enhanced_features_are_known_and_not_enhanced_again():
 def test_a_fitted_enhancer_is_used_and_others_are_refused():
     fs = kf.datasets.celeb_like(20, seed=0)
     enhancer = kf.GraphEnhancer(k=20, show_progress=False).fit(fs)
-    found, same = Kin(enhancer).fit_predict(fs), Kin(None).fit_predict(enhancer.transform(fs))
+    found = Kin(enhancer).fit_predict(fs)
+    assert enhancer.propagation_.nearest, "the enhancer itself is left as it was"
+    enhancer.propagation_ = replace(enhancer.propagation_, nearest=False)
+    same = Kin(None).fit_predict(enhancer.transform(fs))
     assert kf.metrics.ari(found, same) > 0.999, "rows are divided by their lengths once more: the last bit may differ"
     with pytest.raises(kf.InputError, match="fitted GraphEnhancer"):
         Kin("always").fit(fs)
+    with pytest.raises(NotFittedError):
+        Kin(kf.GraphEnhancer()).fit(fs)
 
 
 @pytest.mark.parametrize(("name", "least"), [("market1501", 0.74), ("omniglot", 0.72)])

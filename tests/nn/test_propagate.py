@@ -57,9 +57,10 @@ def slow_rows(
         return np.array([softmax_with_own([theta * (c - 1) for c in row]) for row in cosines])
     widest = min(2 * max(1, round(1.2 * k)), g.k, asking.k)
     total = np.zeros((len(asking), 1 + widest))
-    for scale in (max(1, round(0.6 * k)), min(g.k, max(1, round(1.2 * k)))):
-        found = slow_rows_at(settings, net, g, scale, queries)
-        total[:, : found.shape[1]] += found / 2
+    shares = (0.25, 0.6, 1.2) if settings.nearest and k <= 32 else (0.6, 1.2)
+    for share in shares:
+        found = slow_rows_at(settings, net, g, min(g.k, max(1, round(share * k))), queries)
+        total[:, : found.shape[1]] += found / len(shares)
     return total
 
 

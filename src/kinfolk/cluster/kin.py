@@ -12,11 +12,14 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels.
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
+from sklearn.utils.validation import check_is_fitted
 
 from kinfolk.cluster.base import Clusterer
 from kinfolk.cluster.potts import group_by_potts
@@ -80,12 +83,25 @@ class Kin(Clusterer):
         if self.enhancer is None:
             return unit
         if isinstance(self.enhancer, GraphEnhancer):
-            return self.enhancer.transform(unit)
+            return _for_clusters(self.enhancer).transform(unit)
         if self.enhancer != "auto":
             raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
         if looks_enhanced(unit):
             return unit
-        return GraphEnhancer(random_state=self.random_state, show_progress=False).fit_transform(unit)
+        enhancer = GraphEnhancer(random_state=self.random_state, show_progress=False)
+        with enhancer.searching_once():
+            return _for_clusters(enhancer.fit(unit)).transform(unit)
+
+
+def _for_clusters(enhancer: GraphEnhancer) -> GraphEnhancer:
+    """Return the enhancer without the scale of the nearest, which keeps groups inside a class a little apart.
+
+    A ranking does not mind that; counts of kin in growing windows take such a group for the class.
+    """
+    check_is_fitted(enhancer)
+    changed = copy(enhancer)
+    changed.propagation_ = replace(enhancer.propagation_, nearest=False)
+    return changed
 
 
 def looks_enhanced(unit: NDArray[np.float32]) -> bool:

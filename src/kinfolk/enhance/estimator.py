@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -201,9 +203,21 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> GraphEnhancer(k=2).fit_transform(np.eye(5) + 0.1).shape
         (5, 5)
         """
+        with self.searching_once():
+            return self.fit(X, y).transform(X)
+
+    @contextmanager
+    def searching_once(self) -> Iterator[None]:
+        """Keep the last neighbour graph, for the same rows that are asked for again before the end.
+
+        >>> e = GraphEnhancer(k=2)
+        >>> with e.searching_once():
+        ...     e.fit(np.eye(5) + 0.1).transform(np.eye(5) + 0.1).shape
+        (5, 5)
+        """
         self._last_graph: tuple[NDArray[np.float32], NeighborGraph] | None = None
         try:
-            return self.fit(X, y).transform(X)
+            yield
         finally:
             del self._last_graph
 

@@ -27,6 +27,7 @@ HIDDEN = 32
 OUTLIER = 4.0  # a test further than this many spreads from its mean says no more than one at the limit
 BLOCK_EDGES = 1 << 18
 
+SMALLEST = 2  # of the k that are asked of features as given: classes of three
 GRID = (3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96, 136, 192)
 SAMPLE_ROWS = 1500
 FALL, RISE = 0.02, 0.15  # of the kin in the window, around the valley between a class and its family
@@ -141,7 +142,7 @@ def kin_scale(net: Kinship, g: NeighborGraph, seed: int = 0) -> int:
     >>> 8 <= kin_scale(Kinship.shipped(), kf.knn_graph(rows, k=40)) <= 12
     True
     """
-    ks = [k for k in grid_of(len(g)) if WINDOW * k <= g.k] or [min(GRID[0], g.k)]
+    ks = [k for k in (SMALLEST, *grid_of(len(g))) if WINDOW * k <= g.k] or [min(GRID[0], g.k)]
     return _crossing(ks, kin_counts(net, g, ks, seed))
 
 

@@ -4,12 +4,13 @@ The band of attention on the whole graph. Row i looks at itself and its 2 s near
 
     A^(s)_ij = softmax_j(theta_q log p_ij + theta_s (cos(x_i, x_j) - 1) + log r_ij),     the score for i itself: 0
 
-    A = the mean of A^(s) over s = 0.6 k and s = 1.2 k,     Z = A^h X,   rows of Z divided by their lengths
+    A = the mean of A^(s) over s = 0.6 k and 1.2 k, and 0.25 k where k <= 32;   Z = A^h X, its rows of length one
 
 p_ij: the kinship of the edge (quartet: many tests), asked in units of s; cos: one test (self); r_ij = 1 where i is
-among the s nearest of j as j is among those of i, `one_way` where it is not. Two scales, because classes of one set
-differ in size and k is an estimate. Each row of A is computed once and serves every probe that passes by: h hops cost h
-sparse products, where sub-graphs of every probe would compute all rows again for each of them.
+among the s nearest of j as j is among those of i, `one_way` where it is not. Several scales, because classes of one
+set differ in size and k is an estimate; the nearest, because a small k may be that of a family of look-alikes, and a
+row then still listens most to its own class. Each row of A is computed once and serves every probe that passes by: h
+hops cost h sparse products, where sub-graphs of every probe would compute all rows again for each of them.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ NEGLIGIBLE = 1e-6
 TRAINING_FREE_SCALE = 15.0
 ATTENTIONS = ("none", "self", "quartet", "band")
 SCALES = (0.6, 1.2)  # of k
+NEAREST, SMALL_K = 0.25, 32
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Propagation:
     theta_s: float = 0.0
     one_way: float = 0.2
     hops: int = 5
+    nearest: bool = True  # ask at 0.25 k too where k is small
 
     def __post_init__(self) -> None:
         if self.attention not in ATTENTIONS:
@@ -58,7 +61,7 @@ class Propagation:
 
 
 def scales_of(k: int) -> list[int]:
-    """Return the scales at which kinship is asked.
+    """Return the scales around k at which kinship is asked.
 
     >>> scales_of(20), scales_of(1)
     ([12, 24], [1, 1])
@@ -93,10 +96,11 @@ def attention_rows(
             scores = settings.theta_s * (np.asarray(asking.similarities[:, : min(k, asking.k)]) - 1)
         return _softmax_with_own(scores)
     weights = np.zeros((len(asking), 1 + min(window_of(k), g.k, asking.k)), dtype=np.float32)
-    for scale in scales_of(k):
+    scales = scales_of(k) + [max(1, round(NEAREST * k))] * (settings.nearest and k <= SMALL_K)
+    for scale in scales:
         for rows, log_p, reciprocal in kin_blocks(net, g, min(scale, g.k), queries=queries):
             found = weigh(settings, log_p, reciprocal, asking.similarities[rows])
-            weights[rows, : found.shape[1]] += found / len(SCALES)
+            weights[rows, : found.shape[1]] += found / len(scales)
     return weights
 
 
