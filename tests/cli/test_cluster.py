@@ -95,3 +95,29 @@ def test_a_mistake_is_one_sentence(kinfolk, features, tmp_path, monkeypatch, arg
     assert (code, out) == (2, "")
     assert sentence in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_a_model_gives_kin_its_features_and_the_size_of_its_classes(kinfolk, features, tmp_path):
+    fs = kf.load(features)
+    e = kf.GraphEnhancer(show_progress=False).fit(fs.features)
+    e.class_size_ = 10.0
+    e.save(tmp_path / "model")
+    code, said, err = kinfolk("cluster", features, "--model", tmp_path / "model", "-o", tmp_path / "c.npy", "--json")
+    assert code == 0, err
+    clusterer = kf.cluster.Kin(e)
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), clusterer.fit_predict(fs))
+    assert json.loads(said)["class_scale"] == clusterer.k_
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (["--method", "gcut", "--model", "model"], "--model is for kin"),
+        (["--model", "nowhere"], "nowhere does not exist"),
+        (["--model", ".", "--set", "enhancer=none"], "enhancer is given twice"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused(kinfolk, features, tmp_path, told, why):
+    code, _, err = kinfolk("cluster", features, *told, "-o", tmp_path / "c.csv")
+    assert code != 0
+    assert why in " ".join(err.split())

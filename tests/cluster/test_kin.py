@@ -12,10 +12,10 @@ from sklearn.exceptions import NotFittedError
 
 import kinfolk as kf
 from kinfolk.cluster import Kin
-from kinfolk.cluster.kin import _where_fallen, class_scale, kin_graph, looks_enhanced, widest_k
+from kinfolk.cluster.kin import _where_classes_show, _where_fallen, class_scale, kin_graph, looks_enhanced, widest_k
 from kinfolk.cluster.potts import group_by_potts, potts_quality
 from kinfolk.features import unit_rows
-from kinfolk.nn.kinship import Kinship, kin_blocks
+from kinfolk.nn.kinship import Kinship, kin_blocks, label_free_graph
 from kinfolk.nn.propagate import scales_of
 
 
@@ -125,3 +125,40 @@ def test_kin_beats_every_default_of_others_on_real_training_parts(shared_data, n
     fs = kf.load(shared_data / f"{name}.npz").part("train")
     found = Kin().fit_predict(fs)
     assert (kf.metrics.pairwise(fs.labels, found).f + kf.metrics.bcubed(fs.labels, found).f) / 2 > least
+
+
+@pytest.mark.parametrize(
+    ("counts", "start"),
+    [
+        ([0.87, 0.73, 0.66, 0.65, 0.7, 1.03, 1.63, 1.3], 3),  # a tenth of clinc150: falls by 0.22 before a class shows
+        ([1.24, 0.95, 0.72, 0.65, 0.6, 0.57, 0.53, 0.5], 0),  # classes of four
+        ([0.9, 0.8, 0.7, 0.65, 0.6, 0.57, 0.53, 0.5], 0),  # no class at any k
+        ([1.0, 0.7, 1.6, 1.2, 1.0, 0.9, 0.8, 0.7], 0),
+    ],
+)
+def test_counts_that_fall_before_a_class_shows_are_no_class(counts, start):
+    assert _where_classes_show(np.array(counts)) == start
+
+
+def test_a_fall_before_the_first_class_does_not_set_k(monkeypatch):
+    ks = [3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96]
+    counts = np.array([0.87, 0.79, 0.73, 0.66, 0.66, 0.65, 0.7, 0.79, 1.03, 1.63, 1.2])
+    g = kf.knn_graph(np.random.default_rng(0).standard_normal((400, 8)), k=240)
+    monkeypatch.setattr("kinfolk.nn.kinship.grid_of", lambda _: ks)
+    monkeypatch.setattr("kinfolk.nn.kinship.kin_counts", lambda *_: counts)
+    assert 68 < class_scale(Kinship.shipped(), g) < 96
+
+
+def test_a_model_that_saw_labels_tells_the_size():
+    fs = kf.datasets.celeb_like(30, seed=1)
+    train, test = fs.part("train"), fs.part("test")
+    e = kf.GraphEnhancer(random_state=0, show_progress=False).fit(train.features)
+    free = Kin(e).fit(test)
+    for size in (free.k_, 1.5 * free.k_):
+        e.class_size_ = size
+        assert Kin(e).fit(test).k_ == round(0.8 * size)
+    e.class_size_ = 10.0 * free.k_
+    assert Kin(e).fit(test).k_ == free.k_
+    e.class_size_ = None
+    np.testing.assert_array_equal(Kin(e).fit_predict(test), free.labels_)
+    assert free.k_ == class_scale(Kinship.shipped(), label_free_graph(e.transform(unit_rows(test))))

@@ -50,6 +50,9 @@ def cluster(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the method, such as guard=1.0.")
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Folder that kinfolk train wrote, for kin: its features, and its odds.")
+    ] = None,
     graph: Annotated[Path | None, typer.Option(help="Use this graph of the rows: what kinfolk knn wrote.")] = None,
     part: options.Part = None,
     labels: options.Labels = None,
@@ -62,24 +65,34 @@ def cluster(
 
     [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
     """
-    from kinfolk.files import refuse_existing
+    from kinfolk.files import existing_folder, refuse_existing
 
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if out.suffix not in (".csv", ".npy"):
         raise InputError(f"{out}: clusters are written as .csv or .npy")
+    if model is not None and method != "kin":
+        raise InputError(f"--model is for kin, not for {method}: give {method} the features that kinfolk enhance wrote")
+    if model is not None:
+        existing_folder(model, "a model folder")
     refuse_existing(out, force)
     named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
     told: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     pairs = _pairs(settings or [])
     if twice := sorted(told.keys() & pairs.keys()):
         raise InputError(f"{twice[0]} is given twice: by --{twice[0].replace('_', '-')} and by --set")
+    if model is not None and "enhancer" in pairs:
+        raise InputError("enhancer is given twice: by --model and by --set")
     features = options.read(source, part, labels, dim)
     # these take seconds: what is wrong with the files is said before
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph
 
-    clusterer = _clusterer(method, told | pairs, seed)
+    if model is not None:
+        from kinfolk.enhance import GraphEnhancer
+
+        told["enhancer"] = GraphEnhancer.load(model)
+    clusterer = _clusterer(method, pairs | told, seed)
     given = None if graph is None else NeighborGraph.load(graph)
     if given is not None and len(given) != len(features):
         raise InputError(f"{graph} has {len(given)} rows, {source} has {len(features)}: they must be the same rows")

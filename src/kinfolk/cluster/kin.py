@@ -4,7 +4,8 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels.
 2. The size of the classes is read off the graph of the enhanced features. The kinship network, which has seen none of
    your data, says how many of the 2 k nearest neighbours are kin, in units of k. That count has a peak while the window
    fits into a class; where it has fallen to 0.8 of its peak, k is about a class. Where the count dips and rises again,
-   a class is full and its family of look-alikes begins: k stays at the bottom.
+   a class is full and its family of look-alikes begins: k stays at the bottom. An enhancer that was fitted to labels
+   has seen how large classes are: then k follows that (`kinfolk.training.class_size`).
 3. At that k the network gives each edge the probability p that its ends are kin, and rows are grouped so that the sum
    of (p - 1/2) over all pairs of a cluster is largest (`kinfolk.cluster.potts`). There is no threshold to guess: even
    odds are even odds on any data.
@@ -36,6 +37,7 @@ FALLEN = 0.8  # of the peak: the window is larger than most classes
 RISE = 0.05  # of the count behind the bottom between a class and its family
 SHOULDER = 0.03  # above a peak: counts that grow less stand still
 LARGEST = 2  # times the k of the peak: a bottom further out is not the end of a class
+WHOLE = 1.0  # kin among the 2 k nearest, in units of k: fewer are no class yet
 UNLIKELY = 0.02  # kinship that is not worth an edge
 BLOCK_ROWS = 8192
 SAMPLE_ROWS = 4000
@@ -47,7 +49,7 @@ class Kin(Clusterer):
     """Clusters without a threshold to guess: see the module's text.
 
     enhancer   "auto": enhance without labels, unless the features look enhanced; None: take them as they are; or a
-               fitted GraphEnhancer, whose features are used
+               fitted GraphEnhancer, whose features are used, and the size of its classes where it saw labels
 
     After fit: `labels_`, `k_` (about the size of a class), `features_`. Features only. Memory: the graph of up to 384
     neighbours, 16 bytes for each of its edges that is likely, and four copies of the features.
@@ -72,10 +74,15 @@ class Kin(Clusterer):
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         from kinfolk.nn.kinship import Kinship, label_free_graph
+        from kinfolk.training.class_size import k_told
 
         net, g = Kinship.shipped(), label_free_graph(self._enhanced(self._unit(X)))
-        self.k_ = class_scale(net, g, self.random_state)
+        self.k_ = min(widest_k(g), k_told(class_scale(net, g, self.random_state), self._told_size()))
         return group_by_potts(kin_graph(net, g, self.k_), EVEN_ODDS, self.random_state)
+
+    def _told_size(self) -> float | None:
+        """Return the size of the classes that the enhancer was fitted to; None without labels."""
+        return getattr(self.enhancer, "class_size_", None)
 
     def _enhanced(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
         from kinfolk.enhance import GraphEnhancer
@@ -131,7 +138,19 @@ def class_scale(net: Kinship, g: NeighborGraph, seed: int = 0) -> int:
     from kinfolk.similarity.scales import WINDOW
 
     ks = [k for k in grid_of(len(g)) if WINDOW * k <= g.k] or [1]
-    return min(widest_k(g), round(_where_fallen(ks, kin_counts(net, g, ks, seed))))
+    counts = kin_counts(net, g, ks, seed)
+    start = _where_classes_show(counts)
+    return min(widest_k(g), round(_where_fallen(ks[start:], counts[start:])))
+
+
+def _where_classes_show(counts: NDArray[np.float64]) -> int:
+    """Return the position of the bottom before the counts first reach a whole class; 0 where they start above or never.
+
+    Windows far smaller than a class see fewer kin the larger they are: without this, that fall and the rise to the
+    class would pass for a class of six and its family. Real classes of 3 to 8 items start at 1.2 or more.
+    """
+    first = int(np.argmax(counts >= WHOLE))
+    return int(np.argmin(counts[: first + 1]))
 
 
 def widest_k(g: NeighborGraph) -> int:

@@ -28,6 +28,7 @@ from kinfolk.similarity import choose_k
 from kinfolk.similarity.scales import WINDOW
 from kinfolk.threads import share_threads
 from kinfolk.training.checkpoint import Checkpoints
+from kinfolk.training.class_size import class_size
 from kinfolk.training.fast import FEWEST_CLASSES, apply_metric, fit_fast, k_for
 from kinfolk.training.log import TrainingLog
 from kinfolk.training.session import Session
@@ -162,6 +163,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.propagation_ = first_propagation(self)
         self.trained_ = False
         self.scores_: dict[str, float] = {}
+        self.class_size_: float | None = None
         self.k_ = self._k_of_fit(of_length_one(unit - self.mean_, unit))
         self.k_free_ = self.k_
         if wants_subgraphs(self):
@@ -301,6 +303,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if self.encoder_ is not None:
                 self.encoder_ = new_encoder(self, labelled=False)
             return
+        self.class_size_ = class_size(classes)
         session = self._session(X, classes)
         try:
             if self.encoder_ is not None:

@@ -37,6 +37,7 @@ def save_enhancer(e: GraphEnhancer, path: str | os.PathLike[str], force: bool = 
         parameters=plain(e.get_params()),
         k=e.k_,
         k_free=e.k_free_,
+        class_size=e.class_size_,
         trained=e.trained_,
         scores=e.scores_,
         propagation=asdict(e.propagation_),
@@ -67,6 +68,8 @@ def load_enhancer(cls: type[E], path: str | os.PathLike[str]) -> E:
         check_settings(e)
         e.k_, e.trained_, e.scores_ = int(config["k"]), bool(config["trained"]), dict(config["scores"])
         e.k_free_ = int(config["k_free"])
+        size = config.get("class_size")  # older folders have none
+        e.class_size_ = None if size is None else float(size)
         e.n_features_in_ = int(config["n_features"])
         e.mean_ = _shaped(tensors, "mean", (e.n_features_in_,))
         e.metric_ = _shaped(tensors, "metric", (e.n_features_in_,) * 2) if "metric" in tensors else None
