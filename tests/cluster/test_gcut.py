@@ -10,7 +10,7 @@ from kinfolk.cluster import GCut
 from kinfolk.cluster.hierarchy import Merges, _modularity, cut
 from kinfolk.cluster.levels import FEW, merges_by_level
 from kinfolk.cluster.limit import join_with_guard, take_apart
-from kinfolk.cluster.sweep import score_merges
+from kinfolk.cluster.sweep import MANY, score_merges
 from kinfolk.cluster.table import FREE, GONE, grown, new_table, place_of
 from kinfolk.cluster.union import connected
 
@@ -89,8 +89,8 @@ def test_every_point_of_the_sweep_is_the_score_from_scratch(similarity):
     assert "oracle" in repr(sweep)
 
 
-@given(st.integers(2, 16), st.integers(1, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 60), st.integers(1, 5 * MANY), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
 def test_scores_of_any_merges_equal_scores_from_scratch(n, classes, seed):
     rng = np.random.default_rng(seed)
     labels = rng.integers(-1, classes, n)

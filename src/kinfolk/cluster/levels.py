@@ -70,7 +70,8 @@ def merges_by_level(indices: NDArray[np.int32], scores: NDArray[np.float32], thr
             return Edges(*_left_over(indices, scores, thresholds, few, *tree, start, min(start + ROWS, n)))
 
         parts = [forest, *deal(left_over, range(0, n, ROWS))]
-        forest = Edges(*_forest(n, *map(np.concatenate, zip(*parts, strict=True)), len(thresholds)))
+        left, right, level = (np.concatenate(column) for column in zip(*parts, strict=True))
+        forest = Edges(*_forest(n, left, right, level, len(thresholds)))
     return Merges(forest.left, forest.right, thresholds[forest.level])
 
 
