@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk.cluster import GCut
-from kinfolk.cluster.gcut import merges_by_level
 from kinfolk.cluster.hierarchy import Merges, _modularity, cut
+from kinfolk.cluster.levels import FEW, merges_by_level
 from kinfolk.cluster.limit import join_with_guard, take_apart
-from kinfolk.cluster.sweep import score_merges
+from kinfolk.cluster.sweep import MANY, score_merges
 from kinfolk.cluster.table import FREE, GONE, grown, new_table, place_of
 from kinfolk.cluster.union import connected
 
@@ -89,8 +89,8 @@ def test_every_point_of_the_sweep_is_the_score_from_scratch(similarity):
     assert "oracle" in repr(sweep)
 
 
-@given(st.integers(2, 16), st.integers(1, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 60), st.integers(1, 5 * MANY), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
 def test_scores_of_any_merges_equal_scores_from_scratch(n, classes, seed):
     rng = np.random.default_rng(seed)
     labels = rng.integers(-1, classes, n)
@@ -104,6 +104,34 @@ def test_scores_of_any_merges_equal_scores_from_scratch(n, classes, seed):
         found = cut(merges, n, count)
         np.testing.assert_allclose(sweep.pairwise[count - 1], kf.metrics.pairwise(labels, found), atol=1e-12)
         np.testing.assert_allclose(sweep.bcubed[count - 1], kf.metrics.bcubed(labels, found), atol=1e-12)
+
+
+@given(st.integers(2, 40), st.integers(1, 12), st.integers(1, 8), st.integers(1, 12), st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_the_merges_up_to_each_level_make_the_parts_of_the_edges_above_it(n, k, values, points, seed):
+    rng = np.random.default_rng(seed)
+    indices = rng.integers(0, n, (n, k), dtype=np.int32)
+    scores = -np.sort(-rng.integers(0, values, (n, k)).astype(np.float32), axis=1)  # few values: many are equal
+    thresholds = -np.sort(-rng.uniform(-1, values, points).round(rng.integers(0, 2))).astype(np.float32)
+    merges = merges_by_level(indices, scores, thresholds)
+    assert np.all(np.diff(merges.similarity) <= 0)
+    for threshold in thresholds:
+        left, a = np.nonzero(scores >= threshold)
+        expected = connected(n, left, indices[left, a])
+        count = np.count_nonzero(merges.similarity >= threshold)
+        np.testing.assert_array_equal(cut(merges, n, count), expected)
+        assert count == n - len(np.unique(expected))  # every merge joins two clusters
+
+
+def test_edges_beyond_the_nearest_join_what_those_leave_apart():
+    n, k = 60, FEW + 3
+    own, far = np.arange(n) // 10 * 10, (np.arange(n) + 10) % n
+    near = own[:, None] + (np.arange(n)[:, None] + np.arange(1, FEW + 1)) % 10
+    indices = np.hstack([near, np.stack([far] * 3, axis=1)]).astype(np.int32)
+    scores = np.tile(np.linspace(1, 0.1, k, dtype=np.float32), (n, 1))
+    merges = merges_by_level(indices, scores, np.array([0.5, 0.05], np.float32))
+    assert np.count_nonzero(merges.similarity == np.float32(0.5)) == n - 6
+    assert len(merges.left) == n - 1
 
 
 def test_modularity_after_each_merge_is_that_of_the_definition(reference):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinfolk.cluster.base import Clusterer
 from kinfolk.cluster.hierarchy import Merges, most_modular
+from kinfolk.cluster.levels import merges_by_level
 from kinfolk.cluster.limit import NO_LIMIT, best_first, join_with_guard
 from kinfolk.cluster.sweep import Sweep, score_merges
 from kinfolk.cluster.union import find, roots
@@ -145,20 +146,6 @@ class GCut(Clusterer):
         return self.threshold_ if self.similarity == "cosine" else -1.0
 
 
-def merges_by_level(indices: NDArray[np.int32], scores: NDArray[np.float32], thresholds: NDArray[np.float32]) -> Merges:
-    """Return the merges of G-cut as the threshold falls from level to level; each carries its level.
-
-    Shapes: indices, scores (n, k), rows best first; thresholds (p,), falling. Each edge is looked at once, and there is
-    nothing to sort: a row goes on where it stopped at the level before. Cost n k + n p.
-
-    >>> scores = np.array([[0.9], [0.9], [0.4]], np.float32)
-    >>> merges_by_level(np.array([[1], [0], [1]], np.int32), scores, np.array([0.8, 0.2], np.float32)).similarity
-    array([0.8, 0.2], dtype=float32)
-    """
-    left, right, level = _merges_by_level(indices, scores, thresholds)
-    return Merges(left, right, thresholds[level])
-
-
 def _levels(scores: NDArray[np.float32], points: int) -> NDArray[np.float32]:
     if points < 1:
         raise InputError(f"a sweep needs 1 or more points, not {points}")
@@ -179,35 +166,6 @@ def _joined(indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: 
                 parent[max(own, other)] = min(own, other)
                 own = min(own, other)
     return parent
-
-
-@nb.njit(cache=True)
-def _merges_by_level(
-    indices: NDArray[np.int32], scores: NDArray[np.float32], thresholds: NDArray[np.float32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    n, k = indices.shape
-    parent = np.arange(n).astype(np.int32)
-    reached, following = np.zeros(n, dtype=np.int32), scores[:, 0].copy()  # of each row: edges done, the next score
-    left, right = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    level = np.empty(n, dtype=np.int64)
-    found = 0
-    for t in range(len(thresholds)):
-        if found == n - 1:
-            break
-        for i in range(n):
-            if following[i] < thresholds[t]:
-                continue
-            a, own = reached[i], find(parent, i)
-            while a < k and scores[i, a] >= thresholds[t]:
-                other = find(parent, indices[i, a])
-                if other != own:
-                    left[found], right[found], level[found] = i, indices[i, a], t
-                    found += 1
-                    parent[max(own, other)] = min(own, other)
-                    own = min(own, other)
-                a += 1
-            reached[i], following[i] = a, scores[i, a] if a < k else np.float32(-np.inf)
-    return left[:found], right[:found], level[:found]
 
 
 @nb.njit(parallel=True, cache=True)
