@@ -29,7 +29,8 @@ OVER_N = {
     "HDBSCAN": lambda n: cluster.HDBSCAN(),
 }
 ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "HDBSCAN", "Kin, with its two searches")
-SLOW = {"HDBSCAN": 12_500, "K-Means, n / 68 clusters": 50_000}  # beyond these rows it takes many minutes, then hours
+# beyond these rows it takes many minutes, then hours
+SLOW = {"HDBSCAN": 12_500, "K-Means, n / 68 clusters": 50_000, "Kin, with its two searches": 100_000}
 
 
 def _prepare(folder: str, identities: int, sizes: tuple[int, ...]) -> int:
