@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk import cluster
-from kinfolk.cluster.sweep import score_merges
-from kinfolk.metrics import bcubed, pairwise
+from kinfolk.cluster.sweep import balance, score_merges
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 GRAPH_K = 80
@@ -62,15 +61,6 @@ class Way:
             more["n_clusters"] = len(np.unique(sample.labels))
         made = getattr(cluster, self.clusterer)(**self.settings, **more, **chosen)
         return made.fit_predict(sample.graph if self.on_graph else sample.features)
-
-
-def balance(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> float:
-    """Return what is made as large as can be when a setting is tuned: (F_P + F_B) / 2.
-
-    >>> balance(np.array([0, 0, 1]), np.array([5, 5, 6]))
-    1.0
-    """
-    return (pairwise(labels, clusters).f + bcubed(labels, clusters).f) / 2
 
 
 def best_of(way: Way, sample: Sample, seed: int, candidates: Iterator[Settings]) -> Settings:
