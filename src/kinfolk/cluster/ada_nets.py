@@ -17,7 +17,7 @@ Space", ICLR 2022.
 3. GCN. Each row with its first k^_i neighbours is a sub-graph; one GCN layer z_i = normalise([x_i, (A X)_i] W), trained with
    the hinge loss on rows of confused identities.
 
-4. G-cut on the cosines of z, at the threshold with the best balance on training identities.
+4. G-cut on the cosines of z between neighbours, at the threshold with the best balance on training identities.
 
 Simplified, and why: the AND filter is a perceptron over the sequence of similarities where the paper has a bi-LSTM over
 the neighbours' features, because counts then carry over to identities of any look, and a step takes a millisecond. The
@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 from kinfolk.cluster.common import common_neighbors
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned import LearnedClusterer, Settings, falling
+from kinfolk.cluster.learned import LearnedClusterer, Settings, edge_cosines, falling
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import Encoder, EncoderConfig
@@ -157,12 +157,12 @@ class AdaNets(LearnedClusterer[Structure]):
         share = net["filter"](torch.from_numpy(inputs.tests).to(best_device())).cpu().numpy()
         return np.clip(np.rint(share * self.k_), 1, inputs.indices.shape[1]).astype(np.int64)
 
-    def _edges(self, net: nn.Module, inputs: Structure) -> NeighborGraph:
+    def _scores(self, net: nn.Module, inputs: Structure) -> NDArray[np.float32]:
         assert isinstance(net, nn.ModuleDict)
         net.to(best_device())
         rows = torch.from_numpy(inputs.unit)
         Z = encode_on(best_device(), net["gcn"], rows, rows, inputs.indices, self._counts(net, inputs))
-        return self._nearest(Z)
+        return edge_cosines(Z, inputs.indices)
 
     def _choices(self, edges: NeighborGraph, classes: NDArray[np.int64]) -> Iterable[Settings]:
         return [dict(threshold=GCut(k=edges.k).tune(edges, classes).threshold)]

@@ -2,11 +2,16 @@
 
 A learned clusterer is a network that scores the edges of a neighbour graph, and a way to make clusters of them.
 
-fit(X, y)        The identities are dealt into two halves. A network is trained on either half, and each row's edges are
-                 scored by the network that has not seen its identity: the scores of the whole training set are then as
-                 good as those of strangers, in a graph as crowded as it will be. On them the settings of the linking
-                 are chosen, for the best balance (F_P + F_B) / 2. Last, the network that stays is trained on all.
-predict(X)       clusters new rows, all of them together. Nothing is remembered of the training rows.
+fit(X, y)        The identities are dealt into two halves, and a network is trained on either. The edges of each row are
+                 scored by the network that has not seen its identity, so that scores are as good as those of strangers,
+                 in a graph as crowded as it will be. From these edges each network learns what its scores mean,
+
+                     p = sigmoid(a score + b),     the probability that the edge joins two of an identity,
+
+                 and the settings of the linking are chosen, for the best balance (F_P + F_B) / 2. Thresholds on bare
+                 scores did not carry over from one network to the next: G-cut on cosines of .95 and .99.
+predict(X)       clusters new rows, all of them together, by the mean p of both networks. Nothing is remembered of the
+                 training rows.
 fit_predict(X)   the same for a fitted model, and keeps the result in `labels_`; with y it fits first.
 """
 
@@ -15,11 +20,13 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -31,20 +38,33 @@ from kinfolk.features import Matrix
 from kinfolk.metrics.labels import half_of, numbered
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.threads import one_torch_thread, share_threads
-from kinfolk.training.folder import load_model, save_model
+from kinfolk.training.folder import group, load_model, save_model
 from kinfolk.training.session import Session
 
 FEWEST_K, MOST_K = 10, 80  # where k follows the size of the classes
+BLOCK_ENTRIES = 1 << 20  # floats of a gathered block
+SAMPLE_EDGES = 200_000
 FEWEST_IDENTITIES = 4  # two to learn from and two to choose on
 
-Inputs = TypeVar("Inputs")
+
+
+class HasIndices(Protocol):
+    """What every clusterer computes of its rows holds at least the edges to score."""
+
+    @property
+    def indices(self) -> NDArray[np.int32]:
+        """Neighbours of each row, (n, k)."""
+
+
+Inputs = TypeVar("Inputs", bound=HasIndices)
+Odds = tuple[float, float]
 Settings = dict[str, Any]
 
 
 class LearnedClusterer(Clusterer, Generic[Inputs]):
     """Base of the learned clusterers: a subclass writes the network, its training, the scored edges and the linking.
 
-    After fit: `network_`, `k_`, `settings_` (what was chosen for the linking), `score_` (the balance on the training
+    After fit: `networks_`, `odds_` (a and b of each), `k_`, `settings_` (what was chosen for the linking), `score_` (the balance on the training
     identities, each scored by a network that had not seen it). After fit_predict also `labels_`, `n_clusters_`,
     `features_`, `graph_` (the scored edges).
     """
@@ -69,8 +89,8 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         """Train the network on the classes (n,) of some rows."""
 
     @abstractmethod
-    def _edges(self, net: nn.Module, inputs: Inputs) -> NeighborGraph:
-        """Return edges with scores, each row best first."""
+    def _scores(self, net: nn.Module, inputs: Inputs) -> NDArray[np.float32]:
+        """Return a score for each edge of the inputs' indices, (n, k); higher for kin."""
 
     @abstractmethod
     def _choices(self, edges: NeighborGraph, classes: NDArray[np.int64]) -> Iterable[Settings]:
@@ -95,11 +115,9 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         self.n_features_in_ = unit.shape[1]
         self.k_ = min(len(unit) - 1, class_size(classes) if self.k == "auto" else int(self.k))
         share_threads()
-        inputs = self._inputs(unit)
-        edges = self._edges_of_strangers(inputs, classes)
+        edges = self._learn(self._inputs(unit), classes)
         scored = [(balance(classes, self._link(edges, **chosen)), chosen) for chosen in self._choices(edges, classes)]
         self.score_, self.settings_ = max(scored, key=lambda pair: pair[0])
-        self.network_ = self._trained(inputs, classes, np.arange(len(classes)), "all identities")
         return self
 
     def predict(self, X: Matrix) -> NDArray[np.int64]:
@@ -117,20 +135,24 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the model as a folder: config.json, weights.safetensors and README.md."""
-        check_is_fitted(self, "network_")
+        check_is_fitted(self, "networks_")
         parameters = {name: v.item() if isinstance(v, np.generic) else v for name, v in self.get_params().items()}
         config = dict(
             parameters=parameters,
             n_features=self.n_features_in_,
             k=self.k_,
+            odds=self.odds_,
             settings=self.settings_,
             score=self.score_,
         )
+        tensors = {
+            f"{number}.{name}": t for number, net in enumerate(self.networks_) for name, t in net.state_dict().items()
+        }
         save_model(
             path,
             kind=type(self).__name__,
             config=config,
-            tensors=self.network_.state_dict(),
+            tensors=tensors,
             card=self._card(),
             force=force,
         )
@@ -143,8 +165,10 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
             model = cls(**config["parameters"])
             model.n_features_in_, model.k_ = int(config["n_features"]), int(config["k"])
             model.settings_, model.score_ = dict(config["settings"]), float(config["score"])
-            model.network_ = model._network()
-            model.network_.load_state_dict(tensors)
+            model.odds_ = [(float(a), float(b)) for a, b in config["odds"]]
+            model.networks_ = [model._network().eval() for _ in model.odds_]
+            for number, net in enumerate(model.networks_):
+                net.load_state_dict(group(tensors, f"{number}."))
         except (KeyError, TypeError, ValueError, RuntimeError) as problem:
             raise InputError(f"{path} is not a model this version can read: {problem}") from None
         return model
@@ -160,35 +184,46 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
     def _clusters(self, X: Matrix | NeighborGraph) -> tuple[NDArray[np.int64], NeighborGraph | None]:
         self._check()
         unit = self._unit(X)
-        check_is_fitted(self, "network_", msg=f"this {type(self).__name__} has learned nothing yet: call fit(X, y)")
+        check_is_fitted(self, "networks_", msg=f"this {type(self).__name__} has learned nothing yet: call fit(X, y)")
         if unit.shape[1] != self.n_features_in_:
             raise InputError(f"X has {unit.shape[1]} dimensions, the fit had {self.n_features_in_}")
         if len(unit) == 1:
             return np.zeros(1, dtype=np.int64), None
         share_threads()
-        edges = self._edges(self.network_, self._inputs(unit))
+        edges = self._edges(self._inputs(unit))
         labels = by_size(self._link(edges, **self.settings_))
         if self.max_size is not None:
             labels = by_size(take_apart(labels, edges, self.max_size))
         return labels, edges
 
-    def _edges_of_strangers(self, inputs: Inputs, classes: NDArray[np.int64]) -> NeighborGraph:
-        """Return the edges of all rows, each row's scored by a network trained on the half it is not in."""
+    def _learn(self, inputs: Inputs, classes: NDArray[np.int64]) -> NeighborGraph:
+        """Train a network on either half and return the edges, each row's with p of the half it is not in."""
         alone = np.bincount(classes)[classes] < 2
         half = half_of(np.where(alone, -1, classes), self.random_state)  # so that either half has pairs
-        first, second = (
-            self._edges(self._trained(inputs, classes, np.flatnonzero(seen), name), inputs)
-            for seen, name in ((half, "first half"), (~half, "second half"))
-        )
-        indices = np.where(half[:, None], second.indices, first.indices)
-        return NeighborGraph(indices, np.where(half[:, None], second.similarities, first.similarities), len(indices))
+        kin = classes[inputs.indices] == classes[:, None]
+        p = np.empty(kin.shape, dtype=np.float32)
+        self.networks_, self.odds_ = [], []
+        for number, seen in enumerate((half, ~half)):
+            net = self._trained(inputs, classes, np.flatnonzero(seen), self.random_state + number)
+            scores = self._scores(net, inputs)[~seen]
+            self.networks_.append(net)
+            self.odds_.append(odds_of(scores, kin[~seen], self.random_state))
+            p[~seen] = probability(scores, self.odds_[-1])
+        return with_scores(inputs.indices, p)
 
-    def _trained(self, inputs: Inputs, classes: NDArray[np.int64], rows: NDArray[np.int64], name: str) -> nn.Module:
+    def _trained(self, inputs: Inputs, classes: NDArray[np.int64], rows: NDArray[np.int64], seed: int) -> nn.Module:
         with torch.random.fork_rng(devices=[]), one_torch_thread():
-            torch.manual_seed(self.random_state)
+            torch.manual_seed(seed)
             net = self._network()
-            self._train(net, inputs, classes, rows, Session(self.random_state, show_progress=self.show_progress))
+            self._train(net, inputs, classes, rows, Session(seed, show_progress=self.show_progress))
         return net.eval()
+
+    def _edges(self, inputs: Inputs) -> NeighborGraph:
+        """Return the edges with the mean p of the networks."""
+        each = [
+            probability(self._scores(net, inputs), odds) for net, odds in zip(self.networks_, self.odds_, strict=True)
+        ]
+        return with_scores(inputs.indices, np.mean(each, axis=0, dtype=np.float32))
 
     def _nearest(self, unit: NDArray[np.float32]) -> NeighborGraph:
         return knn_graph(unit, min(self.k_, len(unit) - 1), show_progress=self.show_progress)
@@ -230,6 +265,32 @@ def class_size(classes: NDArray[np.int64]) -> int:
     return int(np.clip(round(float(np.square(sizes).sum() / sizes.sum())), FEWEST_K, MOST_K))
 
 
+def odds_of(scores: NDArray[np.float32], kin: NDArray[np.bool_], seed: int) -> Odds:
+    """Return a and b of p = sigmoid(a score + b), from edges that a network has not learned from: (n, k) each.
+
+    >>> a, b = odds_of(np.array([[0.1, 0.4, 0.6, 0.9]] * 9), np.array([[False, False, True, True]] * 9), seed=0)
+    >>> a > 0, 0.4 < -b / a < 0.6
+    (True, True)
+    """
+    chosen = np.random.default_rng(seed).permutation(kin.size)[:SAMPLE_EDGES]
+    score, same = scores.ravel()[chosen].astype(np.float64), kin.ravel()[chosen]
+    if same.all() or not same.any():
+        return 1.0, 0.0
+    middle, spread = float(score.mean()), float(score.std()) + 1e-9
+    line = LogisticRegression().fit((score[:, None] - middle) / spread, same)
+    a = float(line.coef_[0, 0]) / spread
+    return a, float(line.intercept_[0]) - a * middle
+
+
+def probability(scores: NDArray[np.float32], odds: Odds) -> NDArray[np.float32]:
+    """Return sigmoid(a score + b).
+
+    >>> probability(np.array([0.5]), (2.0, -1.0))
+    array([0.5], dtype=float32)
+    """
+    return expit(odds[0] * scores + odds[1]).astype(np.float32)
+
+
 def with_scores(indices: NDArray[np.integer], scores: NDArray[np.float32]) -> NeighborGraph:
     """Return the graph of edges (n, k) whose similarities are the scores, each row best first.
 
@@ -239,6 +300,21 @@ def with_scores(indices: NDArray[np.integer], scores: NDArray[np.float32]) -> Ne
     order = np.argsort(-scores, axis=1, kind="stable")
     indices = np.take_along_axis(np.asarray(indices, dtype=np.int32), order, axis=1)
     return NeighborGraph(indices, np.take_along_axis(scores, order, axis=1), len(indices))
+
+
+def edge_cosines(Z: NDArray[np.float32], indices: NDArray[np.integer]) -> NDArray[np.float32]:
+    """Return the cosines of rows Z (n, d) of length one and their neighbours (n, k): (n, k).
+
+    >>> edge_cosines(np.eye(2, dtype=np.float32), np.array([[1], [1]]))
+    array([[0.],
+           [1.]], dtype=float32)
+    """
+    cosines = np.empty(indices.shape, dtype=np.float32)
+    step = max(1, BLOCK_ENTRIES // (indices.shape[1] * Z.shape[1]))
+    for start in range(0, len(Z), step):
+        some = slice(start, start + step)
+        np.einsum("nd,nkd->nk", Z[some], Z[indices[some]], out=cosines[some])
+    return cosines
 
 
 def falling(step: int, steps: int) -> float:
