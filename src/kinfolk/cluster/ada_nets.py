@@ -14,8 +14,8 @@ Space", ICLR 2022.
 
    The AND filter, a network that sees the row's J and cosines in that order, learns k*_i / k with a Huber loss.
 
-3. GCN. Each row with its first k^_i neighbours is a sub-graph; one GCN layer z_i = normalise([x_i, (A X)_i] W), trained with
-   the hinge loss on rows of confused identities.
+3. GCN. Each row with its first k^_i neighbours is a sub-graph; one GCN layer z_i = normalise([x_i, (A X)_i] W), trained
+   with the hinge loss on rows of confused identities.
 
 4. G-cut on the cosines of z between neighbours, at the threshold with the best balance on training identities.
 
@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 from kinfolk.cluster.common import common_neighbors
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned import LearnedClusterer, Settings, edge_cosines, falling
+from kinfolk.cluster.learned import LearnedClusterer, Settings, falling, score_blocks
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import Encoder, EncoderConfig
@@ -84,6 +84,15 @@ class AndFilter(nn.Module):
         return self.last(self.layers(nn.functional.pad(tests, (0, 0, 0, missing)).flatten(1))).sigmoid().squeeze(-1)
 
 
+class AdaNetwork(nn.Module):
+    """The two networks of Ada-NETS: `filter` and `gcn`."""
+
+    def __init__(self, dim: int, k: int) -> None:  # noqa: D107
+        super().__init__()
+        self.filter = AndFilter(k)
+        self.gcn = Encoder(EncoderConfig(dim, k, attention="none", concat=True, init="identity"))
+
+
 class AdaNets(LearnedClusterer[Structure]):
     """Ada-NETS, learned from labelled identities: see the module's text.
 
@@ -116,9 +125,8 @@ class AdaNets(LearnedClusterer[Structure]):
         self.random_state = random_state
         self.show_progress = show_progress
 
-    def _network(self) -> nn.ModuleDict:
-        config = EncoderConfig(self.n_features_in_, self.k_, attention="none", concat=True, init="identity")
-        return nn.ModuleDict({"filter": AndFilter(self.k_), "gcn": Encoder(config)})
+    def _network(self) -> AdaNetwork:
+        return AdaNetwork(self.n_features_in_, self.k_)
 
     def _inputs(self, unit: NDArray[np.float32]) -> Structure:
         return structure_space(unit, self._nearest(unit))
@@ -126,9 +134,9 @@ class AdaNets(LearnedClusterer[Structure]):
     def _train(
         self, net: nn.Module, inputs: Structure, classes: NDArray[np.int64], rows: NDArray[np.int64], session: Session
     ) -> None:
-        assert isinstance(net, nn.ModuleDict)
+        assert isinstance(net, AdaNetwork)
         down = partial(falling, steps=self.steps)
-        kept, device = net["filter"].to(best_device()), best_device()
+        kept, device = net.filter.to(best_device()), best_device()
         counts = best_counts(classes[inputs.indices] == classes[:, None])
         best = torch.from_numpy((counts / self.k_).astype(np.float32))
 
@@ -140,29 +148,31 @@ class AdaNets(LearnedClusterer[Structure]):
         session.run(
             "filter", self.steps, kept, torch.optim.AdamW(kept.parameters(), FILTER_RATE), filter_loss, schedule=down
         )
-        vectors = vectors_of(net["gcn"], inputs.unit, inputs.indices, self._counts(net, inputs))
+        vectors = vectors_of(net.gcn, inputs.unit, inputs.indices, self._counts(net, inputs))
         batches = ConfusedClasses(inputs.unit[rows], classes[rows], CLASSES, ITEMS)
 
         def gcn_loss(step: int) -> Tensor:
             some = rows[batches.draw(session.rng("gcn", step))]
             return hinge_loss(vectors(some), torch.from_numpy(classes[some]).to(device), negatives="batch")
 
-        optimizer = torch.optim.AdamW(net["gcn"].parameters(), RATE, weight_decay=0.0)
-        session.run("gcn", self.steps, net["gcn"], optimizer, gcn_loss, schedule=down)
+        optimizer = torch.optim.AdamW(net.gcn.parameters(), RATE, weight_decay=0.0)
+        session.run("gcn", self.steps, net.gcn, optimizer, gcn_loss, schedule=down)
 
     @torch.inference_mode()
     def _counts(self, net: nn.Module, inputs: Structure) -> NDArray[np.int64]:
         """Return how many neighbours each row keeps, 1 or more: (n,)."""
-        assert isinstance(net, nn.ModuleDict)
-        share = net["filter"](torch.from_numpy(inputs.tests).to(best_device())).cpu().numpy()
+        assert isinstance(net, AdaNetwork)
+        share = net.filter(torch.from_numpy(inputs.tests).to(best_device())).cpu().numpy()
         return np.clip(np.rint(share * self.k_), 1, inputs.indices.shape[1]).astype(np.int64)
 
     def _scores(self, net: nn.Module, inputs: Structure) -> NDArray[np.float32]:
-        assert isinstance(net, nn.ModuleDict)
+        assert isinstance(net, AdaNetwork)
         net.to(best_device())
         rows = torch.from_numpy(inputs.unit)
-        Z = encode_on(best_device(), net["gcn"], rows, rows, inputs.indices, self._counts(net, inputs))
-        return edge_cosines(Z, inputs.indices)
+        Z = encode_on(best_device(), net.gcn, rows, rows, inputs.indices, self._counts(net, inputs))
+        return score_blocks(
+            inputs.indices, Z.shape[1], lambda some: np.einsum("nd,nkd->nk", Z[some], Z[inputs.indices[some]])
+        )
 
     def _choices(self, edges: NeighborGraph, classes: NDArray[np.int64]) -> Iterable[Settings]:
         return [dict(threshold=GCut(k=edges.k).tune(edges, classes).threshold)]

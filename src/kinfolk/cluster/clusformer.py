@@ -3,8 +3,8 @@ r"""Clusformer: a transformer reads a row's neighbours as a sentence and says wh
 Nguyen, Bui, Duong, Bui, Luu, "Clusformer: A Transformer Based Clustering Approach to Unsupervised Large-Scale Face and
 Visual Landmark Recognition", CVPR 2021.
 
-1. A sentence is a row and its k nearest neighbours, in rank order. With x_0 the row itself and C_ab = cos(x_a, x_b), the
-   word of neighbour a is
+1. A sentence is a row and its k nearest neighbours, in rank order. With x_0 the row itself and C_ab = cos(x_a, x_b),
+   the word of neighbour a is
 
        t_a = C_a W_C + x_a W_X,       W_C (k + 1, m),  W_X (d, m)
 
@@ -15,13 +15,13 @@ Visual Landmark Recognition", CVPR 2021.
 
    trained with the cross-entropy of "neighbour a is of the row's identity".
 
-3. Linking. Two rows are joined where both say so: s_ij = (p_ij + p_ji) / 2, with p_ji = 0 where i is no neighbour of j. The
-   clusters are those of G-cut on s; two larger clusters need `guard` edges for each row of the smaller one.
+3. Linking. Two rows are joined where both say so: s_ij = (p_ij + p_ji) / 2, with p_ji = 0 where i is no neighbour of j.
+   The clusters are those of G-cut on s; two larger clusters need `guard` edges for each row of the smaller one.
 
 Threshold and guard have the best balance on training identities.
 
 Simplified, and why: words hold the cosines of the neighbours with each other beside the features, because a word of
-features alone learns the directions of the training identities, and there are few; they are m = 64 wide and there are
+features alone learns the directions of the training identities, and there are few; they are m = 32 wide and there are
 two layers where the paper has 256 and more. The paper links what is judged to belong; the mutual vote and the guard
 keep one wrong judgement from joining two identities.
 """
@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned import LearnedClusterer, Settings, falling, with_scores
+from kinfolk.cluster.learned import LearnedClusterer, Nearest, Settings, falling, score_blocks, with_scores
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn import TransformerLayer, make_attention
 from kinfolk.nn.attention import cosines
@@ -46,17 +46,9 @@ from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import take
 from kinfolk.training.session import Session
 
-WIDTH, HEADS, LAYERS, RATE, FIRST_WEIGHT = 64, 4, 2, 1e-3, 10.0
-PROBES = 64
-GUARDS, THRESHOLDS = (1.0, 2.0, 4.0), (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-BLOCK_ENTRIES = 1 << 20  # floats of a gathered block
-
-
-class Nearest(NamedTuple):
-    """Rows of length one (n, d) and the indices (n, k) of their nearest neighbours."""
-
-    unit: NDArray[np.float32]
-    indices: NDArray[np.int32]
+WIDTH, HEADS, LAYERS, RATE, FIRST_WEIGHT = 32, 2, 2, 2e-3, 10.0
+PROBES = 48
+GUARDS, THRESHOLDS = (1.0, 2.0, 4.0), (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class Sentences(nn.Module):
@@ -142,17 +134,14 @@ class Clusformer(LearnedClusterer[Nearest]):
         optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.01)
         session.run("sentences", self.steps, net, optimizer, loss, schedule=partial(falling, steps=self.steps))
 
-    @torch.inference_mode()
     def _scores(self, net: nn.Module, inputs: Nearest) -> NDArray[np.float32]:
-        device = best_device()
-        net.to(device)
-        features = torch.from_numpy(inputs.unit).to(device)
-        (n, k), d = inputs.indices.shape, inputs.unit.shape[1]
-        step, scores = max(1, BLOCK_ENTRIES // ((k + 1) * d)), np.empty((n, k), dtype=np.float32)
-        for start in range(0, n, step):
-            some = np.arange(start, min(start + step, n))
-            scores[some] = net(_sentences(features, some, inputs.indices[some])).cpu().numpy()
-        return scores
+        net.to(best_device())
+        features = torch.from_numpy(inputs.unit).to(best_device())
+
+        def score(some: NDArray[np.int64]) -> NDArray[np.float32]:
+            return net(_sentences(features, some, inputs.indices[some])).cpu().numpy()
+
+        return score_blocks(inputs.indices, inputs.unit.shape[1], score)
 
     def _choices(self, edges: NeighborGraph, classes: NDArray[np.int64]) -> Iterator[Settings]:
         votes = mutual_votes(edges)
@@ -187,4 +176,4 @@ def mutual_votes(edges: NeighborGraph) -> NeighborGraph:
     back = others * n + rows
     place = order[np.minimum(np.searchsorted(there, back, sorter=order), len(order) - 1)]
     answered = np.where(there[place] == back, said[place], np.float32(0.0))
-    return with_scores(edges.indices, ((said + answered) / 2).reshape(n, k))
+    return with_scores(edges.indices, ((said + answered) / 2).astype(np.float32).reshape(n, k))

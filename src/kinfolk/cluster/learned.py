@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -37,7 +37,8 @@ from kinfolk.errors import InputError
 from kinfolk.features import Matrix
 from kinfolk.metrics.labels import half_of, numbered
 from kinfolk.neighbors import NeighborGraph, knn_graph
-from kinfolk.threads import one_torch_thread, share_threads
+from kinfolk.nn.device import best_device
+from kinfolk.threads import deal, one_torch_thread, share_threads
 from kinfolk.training.folder import group, load_model, save_model
 from kinfolk.training.session import Session
 
@@ -45,7 +46,6 @@ FEWEST_K, MOST_K = 10, 80  # where k follows the size of the classes
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block
 SAMPLE_EDGES = 200_000
 FEWEST_IDENTITIES = 4  # two to learn from and two to choose on
-
 
 
 class HasIndices(Protocol):
@@ -56,6 +56,13 @@ class HasIndices(Protocol):
         """Neighbours of each row, (n, k)."""
 
 
+class Nearest(NamedTuple):
+    """Rows of length one (n, d) and the indices (n, k) of their nearest neighbours."""
+
+    unit: NDArray[np.float32]
+    indices: NDArray[np.int32]
+
+
 Inputs = TypeVar("Inputs", bound=HasIndices)
 Odds = tuple[float, float]
 Settings = dict[str, Any]
@@ -64,9 +71,9 @@ Settings = dict[str, Any]
 class LearnedClusterer(Clusterer, Generic[Inputs]):
     """Base of the learned clusterers: a subclass writes the network, its training, the scored edges and the linking.
 
-    After fit: `networks_`, `odds_` (a and b of each), `k_`, `settings_` (what was chosen for the linking), `score_` (the balance on the training
-    identities, each scored by a network that had not seen it). After fit_predict also `labels_`, `n_clusters_`,
-    `features_`, `graph_` (the scored edges).
+    After fit: `networks_`, `odds_` (a and b of each), `k_`, `settings_` (what was chosen for the linking), `score_`
+    (the balance on the training identities, each scored by a network that had not seen it). After fit_predict also
+    `labels_`, `n_clusters_`, `features_`, `graph_` (the edges with their p).
     """
 
     k: int | Literal["auto"]
@@ -298,23 +305,34 @@ def with_scores(indices: NDArray[np.integer], scores: NDArray[np.float32]) -> Ne
     array([2, 1], dtype=int32)
     """
     order = np.argsort(-scores, axis=1, kind="stable")
-    indices = np.take_along_axis(np.asarray(indices, dtype=np.int32), order, axis=1)
-    return NeighborGraph(indices, np.take_along_axis(scores, order, axis=1), len(indices))
+    sorted_indices: NDArray[np.int32] = np.take_along_axis(np.asarray(indices, dtype=np.int32), order, axis=1)
+    return NeighborGraph(sorted_indices, np.take_along_axis(scores, order, axis=1), len(indices))
 
 
-def edge_cosines(Z: NDArray[np.float32], indices: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return the cosines of rows Z (n, d) of length one and their neighbours (n, k): (n, k).
+def score_blocks(
+    indices: NDArray[np.int32], width: int, score: Callable[[NDArray[np.int64]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Return the scores (n, k) of all edges, made by score(rows (b,)) -> (b, k): block after block, dealt to the cores.
 
-    >>> edge_cosines(np.eye(2, dtype=np.float32), np.array([[1], [1]]))
-    array([[0.],
-           [1.]], dtype=float32)
+    `width`: floats that are gathered for each edge.
+
+    >>> score_blocks(np.array([[1], [0]]), 4, lambda rows: rows[:, None] / 2).tolist()
+    [[0.0], [0.5]]
     """
-    cosines = np.empty(indices.shape, dtype=np.float32)
-    step = max(1, BLOCK_ENTRIES // (indices.shape[1] * Z.shape[1]))
-    for start in range(0, len(Z), step):
-        some = slice(start, start + step)
-        np.einsum("nd,nkd->nk", Z[some], Z[indices[some]], out=cosines[some])
-    return cosines
+    result = np.empty(indices.shape, dtype=np.float32)
+    step = max(1, BLOCK_ENTRIES // ((indices.shape[1] + 1) * width))
+    blocks = [np.arange(start, min(start + step, len(indices))) for start in range(0, len(indices), step)]
+
+    @torch.inference_mode()
+    def fill(rows: NDArray[np.int64]) -> None:
+        result[rows] = score(rows)
+
+    if best_device().type == "cpu":
+        deal(fill, blocks)
+    else:
+        for block in blocks:
+            fill(block)
+    return result
 
 
 def falling(step: int, steps: int) -> float:

@@ -1,23 +1,25 @@
 r"""STAR-FC: a GCN that judges edges, trained on sub-graphs that keep their structure, then parsing of the graph.
 
-Shen, Li, Zhu, Duan, Zhou, Lu, Zhou, "Structure-Aware Face Clustering on a Large-Scale Graph with 10^7 Nodes", CVPR 2021.
+Shen, Li, Zhu, Duan, Zhou, Lu, Zhou, "Structure-Aware Face Clustering on a Large-Scale Graph with 10^7 Nodes", CVPR
+2021.
 
 1. Sampling. A batch is a sub-graph with the structure of the whole one: some seed identities, the identities nearest to
-   them, and a random part of the rows of each (`kinfolk.training.metric.ConfusedClasses`). All edges of the neighbour graph
-   between these rows are judged.
+   them, and a random part of the rows of each (`kinfolk.training.metric.ConfusedClasses`). All edges of the neighbour
+   graph between these rows are judged.
 
 2. GCN and edge classifier. On the graph of the k nearest neighbours
 
-       z_i = normalise([x_i, (A X)_i] W),       e_ij = w cos(z_i, z_j) + MLP(z_i * z_j),       p_ij = sigmoid(a e_ij + b)
+       z_i = normalise([x_i, (A X)_i] W),    e_ij = w cos(z_i, z_j) + MLP(z_i * z_j),    p_ij = sigmoid(a e_ij + b)
 
    trained with the cross-entropy of "i and j are of one identity".
 
-3. Parsing. Edges with p below \tau_1 go. Of the others the node intimacy is asked, with N_i the rows still joined to i, and
-   i itself; edges below \tau_2 go, and the connected parts are the clusters:
+3. Parsing. Edges with p below \tau_1 go. Of the others the node intimacy is asked, with N_i the rows still joined to i,
+   and i itself; edges below \tau_2 go, and the connected parts are the clusters:
 
        NI_ij = max(c / |N_i|, c / |N_j|),     c = |N_i and N_j|
 
-4. Refinement. A row that parsing left alone joins the cluster of its most probable neighbour, if that edge passed \tau_1.
+4. Refinement. A row that parsing left alone joins the cluster of its most probable neighbour, if that edge passed
+   \tau_1.
 
 \tau_1 and \tau_2 have the best balance on training identities.
 
@@ -31,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -42,7 +44,7 @@ from torch import Tensor, nn
 from kinfolk.cluster.base import by_size
 from kinfolk.cluster.common import common_neighbors
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned import LearnedClusterer, Settings, falling, with_scores
+from kinfolk.cluster.learned import LearnedClusterer, Nearest, Settings, falling, score_blocks, with_scores
 from kinfolk.cluster.union import connected
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
@@ -54,14 +56,6 @@ from kinfolk.training.subgraph import encode_all, vectors_of
 HIDDEN, RATE, FIRST_WEIGHT = 64, 1e-3, 10.0
 CLASSES, ITEMS = 24, 12
 PROBABILITIES = (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
-BLOCK_ENTRIES = 1 << 20  # floats of a gathered block
-
-
-class Nearest(NamedTuple):
-    """Rows of length one (n, d) and the indices (n, k) of their nearest neighbours."""
-
-    unit: NDArray[np.float32]
-    indices: NDArray[np.int32]
 
 
 class EdgeClassifier(nn.Module):
@@ -74,13 +68,23 @@ class EdgeClassifier(nn.Module):
     def __init__(self, dim: int) -> None:  # noqa: D107
         super().__init__()
         self.weight = nn.Parameter(torch.tensor(FIRST_WEIGHT))
-        self.layers = nn.Sequential(nn.Linear(dim, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1))
-        nn.init.zeros_(self.layers[-1].weight)
-        nn.init.constant_(self.layers[-1].bias, -FIRST_WEIGHT)
+        last = nn.Linear(HIDDEN, 1)
+        nn.init.zeros_(last.weight)  # untrained, the cosine alone decides
+        nn.init.constant_(last.bias, -FIRST_WEIGHT)
+        self.layers = nn.Sequential(nn.Linear(dim, HIDDEN), nn.ReLU(), last)
 
     def forward(self, one: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         product = one * other
         return self.weight * product.sum(dim=-1) + self.layers(product).squeeze(-1)
+
+
+class StarNetwork(nn.Module):
+    """The two networks of STAR-FC: `gcn` and `edges`."""
+
+    def __init__(self, dim: int, k: int) -> None:  # noqa: D107
+        super().__init__()
+        self.gcn = Encoder(EncoderConfig(dim, k, attention="none", concat=True, init="identity"))
+        self.edges = EdgeClassifier(dim)
 
 
 class StarFC(LearnedClusterer[Nearest]):
@@ -115,9 +119,8 @@ class StarFC(LearnedClusterer[Nearest]):
         self.random_state = random_state
         self.show_progress = show_progress
 
-    def _network(self) -> nn.ModuleDict:
-        config = EncoderConfig(self.n_features_in_, self.k_, attention="none", concat=True, init="identity")
-        return nn.ModuleDict({"gcn": Encoder(config), "edges": EdgeClassifier(self.n_features_in_)})
+    def _network(self) -> StarNetwork:
+        return StarNetwork(self.n_features_in_, self.k_)
 
     def _inputs(self, unit: NDArray[np.float32]) -> Nearest:
         return Nearest(unit, np.asarray(self._nearest(unit).indices))
@@ -125,35 +128,33 @@ class StarFC(LearnedClusterer[Nearest]):
     def _train(
         self, net: nn.Module, inputs: Nearest, classes: NDArray[np.int64], rows: NDArray[np.int64], session: Session
     ) -> None:
-        assert isinstance(net, nn.ModuleDict)
+        assert isinstance(net, StarNetwork)
         device = best_device()
         net.to(device)
-        vectors = vectors_of(net["gcn"], inputs.unit, inputs.indices)
+        vectors = vectors_of(net.gcn, inputs.unit, inputs.indices)
         batches = ConfusedClasses(inputs.unit[rows], classes[rows], CLASSES, ITEMS)
 
         def loss(step: int) -> Tensor:
             some = rows[batches.draw(session.rng("edges", step))]
             one, other = edges_between(some, inputs.indices)
             z = vectors(some)
-            log_odds = net["edges"](z[torch.from_numpy(one).to(device)], z[torch.from_numpy(other).to(device)])
+            log_odds = net.edges(z[torch.from_numpy(one).to(device)], z[torch.from_numpy(other).to(device)])
             same = torch.from_numpy(classes[some[one]] == classes[some[other]]).float().to(device)
             return nn.functional.binary_cross_entropy_with_logits(log_odds, same) if len(one) else 0.0 * z.sum()
 
         optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.0)
         session.run("edges", self.steps, net, optimizer, loss, schedule=partial(falling, steps=self.steps))
 
-    @torch.inference_mode()
     def _scores(self, net: nn.Module, inputs: Nearest) -> NDArray[np.float32]:
-        assert isinstance(net, nn.ModuleDict)
-        device, classifier = best_device(), net["edges"].to(best_device())
-        Z = torch.from_numpy(encode_all(net["gcn"], inputs.unit, inputs.indices, None)).to(device)
-        n, k = inputs.indices.shape
-        step, scores = max(1, BLOCK_ENTRIES // (k * Z.shape[1])), np.empty((n, k), dtype=np.float32)
-        for start in range(0, n, step):
-            neighbors = torch.from_numpy(inputs.indices[start : start + step].astype(np.int64)).to(device)
-            own = Z[start : start + step, None]
-            scores[start : start + step] = classifier(own, take(Z, neighbors)).cpu().numpy()
-        return scores
+        assert isinstance(net, StarNetwork)
+        device, classifier = best_device(), net.edges.to(best_device())
+        Z = torch.from_numpy(encode_all(net.gcn, inputs.unit, inputs.indices, None)).to(device)
+
+        def score(some: NDArray[np.int64]) -> NDArray[np.float32]:
+            neighbors = torch.from_numpy(inputs.indices[some].astype(np.int64)).to(device)
+            return classifier(Z[some[0] : some[-1] + 1, None], take(Z, neighbors)).cpu().numpy()
+
+        return score_blocks(inputs.indices, Z.shape[1], score)
 
     def _choices(self, edges: NeighborGraph, classes: NDArray[np.int64]) -> Iterator[Settings]:
         for probability in PROBABILITIES:
@@ -166,9 +167,7 @@ class StarFC(LearnedClusterer[Nearest]):
         return parse(edges, **settings)
 
 
-def edges_between(
-    rows: NDArray[np.int64], indices: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def edges_between(rows: NDArray[np.int64], indices: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the edges of the graph that begin and end in these rows, as places among the rows: (e,) and (e,).
 
     >>> edges_between(np.array([2, 0]), np.array([[1], [0], [0]]))

@@ -42,6 +42,7 @@ class Way:
     tune      chooses the others on labelled rows of the training part, from the choices; None: nothing to choose
     random    another seed gives other clusters
     enhances  it gets the features as they are, and the enhancer of the row where there is a trained one
+    learns    it is fitted to the training part, where it also chooses its thresholds
     """
 
     name: str
@@ -53,14 +54,19 @@ class Way:
     on_graph: bool = True
     random: bool = False
     enhances: bool = False
+    learns: bool = False
 
     def clusters(self, sample: Sample, seed: int, chosen: Mapping[str, Any]) -> NDArray[np.int64]:
         """Return the clusters of a sample."""
-        more: Settings = dict(random_state=seed) if self.random else {}
+        more: Settings = dict(chosen)
         if self.told:
             more["n_clusters"] = len(np.unique(sample.labels))
-        made = getattr(cluster, self.clusterer)(**self.settings, **more, **chosen)
-        return made.fit_predict(sample.graph if self.on_graph else sample.features)
+        return self.make(seed, **more).fit_predict(sample.graph if self.on_graph else sample.features)
+
+    def make(self, seed: int, **more: Any) -> cluster.Clusterer:
+        """Return the clusterer with its fixed settings and these."""
+        seeded = dict(random_state=seed) if self.random else {}
+        return getattr(cluster, self.clusterer)(**self.settings, **seeded, **more)
 
 
 def best_of(way: Way, sample: Sample, seed: int, candidates: Iterator[Settings]) -> Settings:
@@ -131,4 +137,10 @@ TODAY = (
         dict(k=(10, 20, 40), threshold=(0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)),
         random=True,
     ),
+)
+# as the paper's Table 3 orders them
+PEERS = (
+    Way("Clusformer", "Clusformer", on_graph=False, random=True, learns=True),
+    Way("STAR-FC", "StarFC", on_graph=False, random=True, learns=True),
+    Way("Ada-NETS", "AdaNets", on_graph=False, random=True, learns=True),
 )
