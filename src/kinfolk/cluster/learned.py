@@ -45,7 +45,7 @@ from kinfolk.training.session import Session
 FEWEST_K, MOST_K = 10, 80  # where k follows the size of the classes
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block
 SAMPLE_EDGES = 200_000
-FEWEST_IDENTITIES = 4  # two to learn from and two to choose on
+FEWEST_IDENTITIES = 2  # one for either half; for good clusters it takes many more
 
 
 class HasIndices(Protocol):
