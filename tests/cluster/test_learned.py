@@ -138,6 +138,7 @@ NOT_MEANT = {
     "check_fit1d": "the sentence about one-dimensional features is our own",
     "check_clustering": "asks for clusters of the rows that were learned from, without labels",
     "check_estimators_pickle": "is not promised: models are saved without pickle",
+    "check_methods_subset_invariance": "rows are clustered together: a part of them is another set",
     "check_requires_y_none": "the sentence about missing labels is our own",
     "check_fit2d_1sample": "one row is too few identities, which is said in our own sentence",
 }
