@@ -3,7 +3,7 @@
 import sys
 import tempfile
 
-from benchmarks import cluster, data, enhance, knn, metrics, rerank, similarity
+from benchmarks import cluster, data, enhance, knn, metrics, peers, rerank, similarity
 from benchmarks.page import ROOT, save_result, write_page
 
 SCRATCH = ROOT / ".bench"  # gigabytes of generated rows: ignored by git, and left behind only when a run is killed
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "gcut": cluster.gcut,
     "infomap": cluster.infomap,
     "clusterers": cluster.over_n,
+    "peers": peers.peers,
     "rerank-market": rerank.market,
     "rerank-msmt17": rerank.msmt17,
     "rerank-over-n": rerank.over_n,

@@ -37,7 +37,7 @@ ALLOWED = {
     "nn": GROUND | {"neighbors", "similarity"},
     "training": GROUND | {"formats", "neighbors", "similarity", "metrics", "nn"},
     "enhance": GROUND | {"neighbors", "similarity", "nn", "training"},
-    "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "enhance"},
+    "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "training", "enhance", "rerank"},
     "rerank": GROUND | {"neighbors", "similarity", "nn", "enhance"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND

@@ -3,6 +3,7 @@
     python docs/make/task_tables.py                        # all of them, on generated and on real sets: hours
     python docs/make/task_tables.py table3 --sets generated
     python docs/make/task_tables.py table10 --sets market1501 omniglot
+    python docs/make/task_tables.py table3 --rows Ada-NETS STAR-FC Clusformer
     python docs/make/task_tables.py --no-run               # write the pages from the cells that are finished
 
 Finished cells are kept in docs/make/results; the same command goes on where it was stopped. After a change of the
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the real sets")
     parser.add_argument("--results", type=Path, default=DOCS / "make" / "results", help="folder of the finished cells")
     parser.add_argument("--pages", type=Path, default=DOCS, help="folder of the pages with marked places")
+    parser.add_argument("--rows", nargs="*", default=["all"], help="measure only these; without any, all")
     parser.add_argument("--no-run", action="store_true", help="measure nothing, write what there is")
     asked = parser.parse_args()
     if wrong := set(asked.tables) - set(PLACES):
@@ -58,8 +60,8 @@ def main() -> None:
         for name in ("generated", *place.real):
             given = None if name == "generated" else {name: Data.of(kf.load(asked.data / f"{name}.npz"))}
             if not asked.no_run and (not asked.sets or name in asked.sets):
-                study.run(results, SEEDS, given, say=partial(print, flush=True))
-            cells, load = study.plan(SEEDS, given)
+                study.run(results, SEEDS, given, say=partial(print, flush=True), methods=asked.rows)
+            cells, load = study.plan(SEEDS, given, methods=["all"])
             found = finished_cells(cells, load, results)
             for grid in study.grids(found):
                 made = made_by(row for cell, row in found if cell.data == grid.data)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cli.cluster import METHODS
+from kinfolk.cli.cluster import LEARNED, METHODS
 
 
 @pytest.fixture
@@ -23,6 +23,7 @@ def features(tmp_path):
 def test_every_method_writes_its_labels(kinfolk, features, tmp_path, method):
     out = tmp_path / "clusters.csv"
     told = ["--n-clusters", 5] if method == "kmeans" else []
+    told += ["--train", features, "--set", "steps=3"] if method in LEARNED else []
     code, said, err = kinfolk("cluster", features, "--method", method, *told, "-o", out, "--json")
     assert code == 0, err
     facts = json.loads(said)
@@ -121,3 +122,32 @@ def test_a_model_that_does_not_fit_is_refused(kinfolk, features, tmp_path, told,
     code, _, err = kinfolk("cluster", features, *told, "-o", tmp_path / "c.csv")
     assert code != 0
     assert why in " ".join(err.split())
+
+
+def test_what_was_learned_is_kept_and_used_again(kinfolk, features, tmp_path):
+    model, first, second = tmp_path / "model", tmp_path / "first.npy", tmp_path / "second.npy"
+    learned = ["--method", "star-fc", "--set", "steps=3", "--train", features, "--save-model", model]
+    code, said, err = kinfolk("cluster", features, *learned, "-o", first, "--json")
+    assert code == 0, err
+    assert {"k", "probability", "intimacy"} <= json.loads(said).keys()
+    code, _, err = kinfolk("cluster", features, "--method", "star-fc", "--model", model, "-o", second)
+    assert code == 0, err
+    np.testing.assert_array_equal(np.load(first), np.load(second))
+    limited = kinfolk("cluster", features, "-m", "star-fc", "--model", model, "--max-size", 4, "-o", second, "--force")
+    assert limited[0] == 0 and np.bincount(np.load(second)).max() <= 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-m", "ada-nets"], "needs labelled identities"),
+        (["-m", "ada-nets", "--model", "m", "--train-part", "train"], "not both"),
+        (["-m", "gcut", "--train-part", "train"], "gcut learns nothing"),
+        (["-m", "ada-nets", "--model", ".", "--save-model", "n"], "by this call"),
+        (["-m", "ada-nets", "--model", ".", "-k", 5], "k was chosen when"),
+        (["-m", "ada-nets", "--model", "nowhere"], "nowhere does not exist"),
+    ],
+)
+def test_mistakes_with_models_are_said(kinfolk, features, tmp_path, arguments, sentence):
+    code, _, err = kinfolk("cluster", features, *arguments, "-o", tmp_path / "c.csv")
+    assert code == 2 and sentence in " ".join(err.split())

@@ -34,7 +34,11 @@ METHODS = {
     "hdbscan": "HDBSCAN",
     "leiden": "Leiden",
     "infomap": "Infomap",
+    "ada-nets": "AdaNets",
+    "star-fc": "StarFC",
+    "clusformer": "Clusformer",
 }
+LEARNED = ("ada-nets", "star-fc", "clusformer")
 
 
 def cluster(
@@ -51,8 +55,16 @@ def cluster(
         list[str] | None, typer.Option("--set", help="Any other setting of the method, such as guard=1.0.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Folder that kinfolk train wrote, for kin: its features, and its odds.")
+        Path | None,
+        typer.Option(
+            help=f"For kin: folder that kinfolk train wrote. For {', '.join(LEARNED)}: that --save-model wrote."
+        ),
     ] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="Learn from this labelled feature file; INPUT itself with --train-part alone.")
+    ] = None,
+    train_part: Annotated[str | None, typer.Option(help="Learn from this part only, such as train.")] = None,
+    save_model: Annotated[Path | None, typer.Option(help="Keep what was learned in this folder.")] = None,
     graph: Annotated[Path | None, typer.Option(help="Use this graph of the rows: what kinfolk knn wrote.")] = None,
     part: options.Part = None,
     labels: options.Labels = None,
@@ -63,6 +75,9 @@ def cluster(
 ) -> None:
     """Put the rows into clusters and say how many there are and how large they become.
 
+    ada-nets, star-fc and clusformer learn from labelled identities first (--train, --train-part), or use what was
+    learned before (--model).
+
     [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
     """
     from kinfolk.files import existing_folder, refuse_existing
@@ -71,11 +86,13 @@ def cluster(
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if out.suffix not in (".csv", ".npy"):
         raise InputError(f"{out}: clusters are written as .csv or .npy")
-    if model is not None and method != "kin":
-        raise InputError(f"--model is for kin, not for {method}: give {method} the features that kinfolk enhance wrote")
+    refuse_existing(out, force)
+    learning = train is not None or train_part is not None
+    _check_learned(method, model, learning, save_model)
     if model is not None:
         existing_folder(model, "a model folder")
-    refuse_existing(out, force)
+    if save_model is not None:
+        refuse_existing(save_model, force)
     named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
     told: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     pairs = _pairs(settings or [])
@@ -84,27 +101,25 @@ def cluster(
     if model is not None and "enhancer" in pairs:
         raise InputError("enhancer is given twice: by --model and by --set")
     features = options.read(source, part, labels, dim)
+    known = options.read(train or source, train_part, labels if train is None else None, dim) if learning else None
     # these take seconds: what is wrong with the files is said before
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph
 
-    if model is not None:
-        from kinfolk.enhance import GraphEnhancer
-
-        told["enhancer"] = GraphEnhancer.load(model)
-    clusterer = _clusterer(method, pairs | told, seed)
+    told |= pairs
+    clusterer = _clusterer(method, told, seed) if model is None else _with_model(method, model, told, seed)
     given = None if graph is None else NeighborGraph.load(graph)
     if given is not None and len(given) != len(features):
         raise InputError(f"{graph} has {len(given)} rows, {source} has {len(features)}: they must be the same rows")
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        if known is not None:
+            clusterer.fit(known, known.labels)
         found = clusterer.fit_predict(features if given is None else given)
     write_clusters(out, found, features, force)
-    facts: dict[str, Any] = dict(set=repr(features), method=method)
-    if hasattr(clusterer, "threshold_"):
-        facts["threshold"] = round(clusterer.threshold_, 4)
-    if hasattr(clusterer, "k_"):
-        facts["class_scale"] = clusterer.k_
+    if save_model is not None:
+        clusterer.save(save_model, force)
+    facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))
     facts |= _facts(found, features)
     if features.labels is not None and (features.labels >= 0).any():
         facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
@@ -160,6 +175,43 @@ def _clusterer(method: str, told: dict[str, Any], seed: int) -> Clusterer:
     if "random_state" in known:
         told = dict(random_state=seed) | told
     return kind(**{name: _value(value) for name, value in told.items()})
+
+
+def _chosen(clusterer: Clusterer, method: str) -> dict[str, Any]:
+    """Return what the method has chosen for these rows, or when it was learned."""
+    chosen: dict[str, Any] = {}
+    if hasattr(clusterer, "threshold_"):
+        chosen["threshold"] = round(clusterer.threshold_, 4)
+    if hasattr(clusterer, "k_"):
+        chosen["k" if method in LEARNED else "class_scale"] = clusterer.k_
+    return chosen | getattr(clusterer, "settings_", {})
+
+
+def _check_learned(method: str, model: Path | None, learning: bool, save_model: Path | None) -> None:
+    if method not in LEARNED:
+        if learning or save_model is not None:
+            raise InputError(f"{method} learns nothing here: --train and --save-model are for {', '.join(LEARNED)}")
+        if model is not None and method != "kin":
+            raise InputError(
+                f"--model is for kin and {', '.join(LEARNED)}: give {method} the features that kinfolk enhance wrote"
+            )
+    elif (model is None) != learning:
+        how = "give either --model or --train, not both" if learning else "give --train, --train-part or --model"
+        raise InputError(f"{method} needs labelled identities to learn from, or a model: {how}")
+    elif save_model is not None and not learning:
+        raise InputError("--save-model keeps what was learned by this call: it needs --train or --train-part")
+
+
+def _with_model(method: str, model: Path, told: dict[str, Any], seed: int) -> Clusterer:
+    from kinfolk import cluster as clusterers
+
+    if method == "kin":
+        from kinfolk.enhance import GraphEnhancer
+
+        return _clusterer(method, told | dict(enhancer=GraphEnhancer.load(model)), seed)
+    if fixed := sorted(told.keys() - {"max_size"}):
+        raise InputError(f"{fixed[0]} was chosen when {model} was learned: only --max-size can be given with --model")
+    return getattr(clusterers, METHODS[method]).load(model).set_params(**told)
 
 
 def _value(text: Any) -> Any:

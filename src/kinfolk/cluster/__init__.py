@@ -1,5 +1,8 @@
 """Clusterers: scikit-learn estimators that take features or a NeighborGraph, one method a file."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kinfolk.cluster.base import Clusterer, Summary, summary
 from kinfolk.cluster.chinese_whispers import ChineseWhispers
 from kinfolk.cluster.dbscan import DBSCAN
@@ -13,19 +16,43 @@ from kinfolk.cluster.kmeans import KMeans
 from kinfolk.cluster.leiden import Leiden
 from kinfolk.cluster.sweep import Sweep
 
+if TYPE_CHECKING:
+    from kinfolk.cluster.ada_nets import AdaNets
+    from kinfolk.cluster.clusformer import Clusformer
+    from kinfolk.cluster.learned import LearnedClusterer
+    from kinfolk.cluster.star_fc import StarFC
+
+# imported when first used: these need torch, which takes seconds to load
+_LEARNED = {
+    "AdaNets": "kinfolk.cluster.ada_nets",
+    "Clusformer": "kinfolk.cluster.clusformer",
+    "LearnedClusterer": "kinfolk.cluster.learned",
+    "StarFC": "kinfolk.cluster.star_fc",
+}
+
 __all__ = [
     "DBSCAN",
     "HAC",
     "HDBSCAN",
+    "AdaNets",
     "ChineseWhispers",
+    "Clusformer",
     "Clusterer",
     "Finch",
     "GCut",
     "Infomap",
     "KMeans",
     "Kin",
+    "LearnedClusterer",
     "Leiden",
+    "StarFC",
     "Summary",
     "Sweep",
     "summary",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LEARNED:
+        raise AttributeError(f"module 'kinfolk.cluster' has no attribute {name!r}")
+    return getattr(import_module(_LEARNED[name]), name)

@@ -23,7 +23,7 @@ from kinfolk.cluster.hierarchy import Merges
 from kinfolk.cluster.table import FREE, GONE, grown, new_table, place_of
 from kinfolk.cluster.union import find
 from kinfolk.errors import InputError
-from kinfolk.metrics import Score
+from kinfolk.metrics import Score, bcubed, pairwise
 from kinfolk.metrics.labels import numbered
 
 MANY = 8  # classes of a cluster: from here on they are filed in a table, fewer are looked through
@@ -74,6 +74,15 @@ class Sweep:
             f"Sweep({len(self)} thresholds, oracle {best.threshold:.4f}: "
             f"F_P {best.pairwise.f:.4f}, F_B {best.bcubed.f:.4f})"
         )
+
+
+def balance(labels: NDArray[np.integer], clusters: NDArray[np.integer]) -> float:
+    """Return what is made as large as can be when a setting is tuned: (F_P + F_B) / 2.
+
+    >>> balance(np.array([0, 0, 1]), np.array([5, 5, 6]))
+    1.0
+    """
+    return (pairwise(labels, clusters).f + bcubed(labels, clusters).f) / 2
 
 
 def score_merges(merges: Merges, thresholds: ArrayLike, y: ArrayLike, n: int) -> Sweep:

@@ -15,7 +15,7 @@ from kinfolk.errors import InputError
 from kinfolk.nn.encoder import Encoder, EncoderConfig
 from kinfolk.nn.kinship import Kinship
 from kinfolk.nn.propagate import Propagation
-from kinfolk.training.folder import load_model, save_model
+from kinfolk.training.folder import group, load_model, save_model
 
 if TYPE_CHECKING:
     from kinfolk.enhance.estimator import GraphEnhancer
@@ -75,10 +75,10 @@ def load_enhancer(cls: type[E], path: str | os.PathLike[str]) -> E:
         e.metric_ = _shaped(tensors, "metric", (e.n_features_in_,) * 2) if "metric" in tensors else None
         e.propagation_ = Propagation(**config["propagation"])
         e.net_ = Kinship.shipped()
-        e.net_.load_state_dict(_group(tensors, "kinship."))
+        e.net_.load_state_dict(group(tensors, "kinship."))
         e.encoder_ = Encoder(EncoderConfig(**config["encoder"])) if config["encoder"] else None
         if e.encoder_ is not None:
-            e.encoder_.load_state_dict(_group(tensors, "encoder."))
+            e.encoder_.load_state_dict(group(tensors, "encoder."))
         e._n_features_out = e.encoder_.config.out_dim or e.n_features_in_ if e.encoder_ else e.n_features_in_
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise InputError(f"{path} is not a model this version can read: {problem}") from None
@@ -90,10 +90,6 @@ def _shaped(tensors: dict[str, torch.Tensor], name: str, shape: tuple[int, ...])
     if found.shape != shape:
         raise ValueError(f"{name} has the shape {found.shape}, {shape} is expected")
     return found
-
-
-def _group(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
 from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.features import FeatureSet, unit_rows
+from kinfolk.metrics.labels import half_of
 
 
 @dataclass(frozen=True)
@@ -114,18 +115,6 @@ class Workshop:
         learned = half_of(labels, seed)
         enhancer = _fitted(method, data.train.take(learned), data, seed)
         return Tuning(enhancer.transform(data.train.take(~learned)), labels[~learned])
-
-
-def half_of(labels: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
-    """Return a mask of the rows of one half of the identities, drawn with the seed.
-
-    >>> mask = half_of(np.array([3, 3, 5, 5]), seed=0)
-    >>> bool(mask[0] == mask[1] != mask[2])
-    True
-    """
-    identities = np.unique(labels)
-    chosen = np.random.default_rng(seed).permutation(identities)[: len(identities) // 2]
-    return np.isin(labels, chosen)
 
 
 def _fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:

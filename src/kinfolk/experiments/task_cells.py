@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
+from kinfolk.errors import InputError
 from kinfolk.experiments.forms import Method, Workshop
 from kinfolk.experiments.markdown import markdown, spread
 from kinfolk.experiments.paper import paper_table
@@ -85,6 +86,7 @@ class Study:
     cells      cells(names of sets, seeds, whether these are generated)
     measure    measures one cell
     grids      a table for each set of what was found, beside the paper's numbers
+    slow       tells of a cell whether it is measured only where all methods are asked for
     """
 
     title: str
@@ -92,6 +94,7 @@ class Study:
     cells: Callable[[Sequence[str], Sequence[int], bool], list[TaskCell]]
     measure: Callable[[Workshop, TaskCell, Data, str], Scored]
     grids: Callable[[Found], list[Grid]]
+    slow: Callable[[TaskCell], bool] = lambda cell: False
 
     def run(
         self,
@@ -100,21 +103,39 @@ class Study:
         given: Mapping[str, Data] | None = None,
         quick: bool = False,
         say: Callable[[str], object] = print,
+        methods: Collection[str] | None = None,
     ) -> Found:
-        """Measure the cells that are not in the results yet, on the sets given or on the generated ones."""
-        cells, load = self.plan(seeds, given, quick)
+        """Measure the cells that are not in the results yet, on the sets given or on the generated ones.
+
+        methods: names of rows; ["all"]; or None for all but the slow ones.
+        """
+        cells, load = self.plan(seeds, given, quick, methods)
         workshop = Workshop()
         rows = resume(cells, load, results, lambda *asked: self.measure(workshop, *asked), said, say)
         return list(zip(cells, rows, strict=True))
 
     def plan(
-        self, seeds: Sequence[int], given: Mapping[str, Data] | None, quick: bool = False
+        self,
+        seeds: Sequence[int],
+        given: Mapping[str, Data] | None,
+        quick: bool = False,
+        methods: Collection[str] | None = None,
     ) -> tuple[list[TaskCell], Load]:
         """Return the cells and the loader of their sets."""
         if given:
-            return self.cells(list(given), seeds, False), lambda name, seed: given[name]
+            return self._asked(self.cells(list(given), seeds, False), methods), lambda name, seed: given[name]
         make = lru_cache(maxsize=4)(lambda name, seed: self.generated[name](seed, quick))
-        return self.cells(list(self.generated), seeds, True), make
+        return self._asked(self.cells(list(self.generated), seeds, True), methods), make
+
+    def _asked(self, cells: list[TaskCell], methods: Collection[str] | None) -> list[TaskCell]:
+        if methods is None:
+            return [cell for cell in cells if not self.slow(cell)]
+        if "all" in methods:
+            return cells
+        rows = dict.fromkeys(cell.row for cell in cells)
+        if unknown := [name for name in methods if name not in rows]:
+            raise InputError(f"there is no method {unknown[0]!r}; there are all, {', '.join(rows)}")
+        return [cell for cell in cells if cell.row in methods]
 
 
 def said(cell: TaskCell, row: Scored, new: bool) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk import cluster
-from kinfolk.cluster.sweep import score_merges
-from kinfolk.metrics import bcubed, pairwise
+from kinfolk.cluster.sweep import balance, score_merges
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 GRAPH_K = 80
@@ -43,6 +42,7 @@ class Way:
     tune      chooses the others on labelled rows of the training part, from the choices; None: nothing to choose
     random    another seed gives other clusters
     enhances  it gets the features as they are, and the enhancer of the row where there is a trained one
+    learns    it is fitted to the training part, where it also chooses its thresholds
     """
 
     name: str
@@ -54,23 +54,19 @@ class Way:
     on_graph: bool = True
     random: bool = False
     enhances: bool = False
+    learns: bool = False
 
     def clusters(self, sample: Sample, seed: int, chosen: Mapping[str, Any]) -> NDArray[np.int64]:
         """Return the clusters of a sample."""
-        more: Settings = dict(random_state=seed) if self.random else {}
+        more: Settings = dict(chosen)
         if self.told:
             more["n_clusters"] = len(np.unique(sample.labels))
-        made = getattr(cluster, self.clusterer)(**self.settings, **more, **chosen)
-        return made.fit_predict(sample.graph if self.on_graph else sample.features)
+        return self.make(seed, **more).fit_predict(sample.graph if self.on_graph else sample.features)
 
-
-def balance(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> float:
-    """Return what is made as large as can be when a setting is tuned: (F_P + F_B) / 2.
-
-    >>> balance(np.array([0, 0, 1]), np.array([5, 5, 6]))
-    1.0
-    """
-    return (pairwise(labels, clusters).f + bcubed(labels, clusters).f) / 2
+    def make(self, seed: int, **more: Any) -> cluster.Clusterer:
+        """Return the clusterer with its fixed settings and these."""
+        seeded = dict(random_state=seed) if self.random else {}
+        return getattr(cluster, self.clusterer)(**self.settings, **seeded, **more)
 
 
 def best_of(way: Way, sample: Sample, seed: int, candidates: Iterator[Settings]) -> Settings:
@@ -141,4 +137,10 @@ TODAY = (
         dict(k=(10, 20, 40), threshold=(0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)),
         random=True,
     ),
+)
+# as the paper's Table 3 orders them
+PEERS = (
+    Way("Clusformer", "Clusformer", on_graph=False, random=True, learns=True),
+    Way("STAR-FC", "StarFC", on_graph=False, random=True, learns=True),
+    Way("Ada-NETS", "AdaNets", on_graph=False, random=True, learns=True),
 )

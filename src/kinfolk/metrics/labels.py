@@ -37,6 +37,18 @@ def numbered(labels: ArrayLike, rows: int | None = None) -> NDArray[np.int64]:
     return _numbers_by_table(values.astype(np.int64, copy=False), highest + 1)
 
 
+def half_of(labels: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+    """Return a mask of the rows of one half of the identities, drawn with the seed.
+
+    >>> mask = half_of(np.array([3, 3, 5, 5]), seed=0)
+    >>> bool(mask[0] == mask[1] != mask[2])
+    True
+    """
+    identities = np.unique(labels)
+    chosen = np.random.default_rng(seed).permutation(identities)[: len(identities) // 2]
+    return np.isin(labels, chosen)
+
+
 def _sorted_numbers(values: NDArray, known: NDArray[np.bool_]) -> NDArray[np.int64]:
     numbers = np.full(len(values), -1, dtype=np.int64)
     numbers[known] = np.unique(values[known], return_inverse=True)[1]

@@ -81,6 +81,15 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> tuple[s
     return found, config, tensors
 
 
+def group(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Return the tensors whose names begin with the prefix, without it.
+
+    >>> group({"a.x": torch.zeros(1), "b.x": torch.ones(1)}, "b.")
+    {'x': tensor([1.])}
+    """
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
 def _refuse_what_is_no_model(target: Path) -> None:
     """Never delete, not even with force, what was not written here."""
     if target.is_file():

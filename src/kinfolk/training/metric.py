@@ -33,7 +33,10 @@ class ConfusedClasses:
     12
     """
 
-    def __init__(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:  # noqa: D107
+    def __init__(  # noqa: D107
+        self, X: NDArray[np.float32], y: NDArray[np.int64], classes: int = CLASSES, items: int = ITEMS
+    ) -> None:
+        self.most, self.items = classes, items
         self.classes = np.unique(y, return_inverse=True)[1]
         self.members = np.split(np.argsort(self.classes, kind="stable"), np.bincount(self.classes).cumsum()[:-1])
         self.neighbors = knn_graph(X, k=min(NEIGHBORS, len(X) - 1), show_progress=False).indices
@@ -42,12 +45,11 @@ class ConfusedClasses:
         """Return the rows of one batch."""
         seeds = rng.choice(len(self.classes), min(SEEDS, len(self.classes)), replace=False)
         around = np.unique(np.concatenate([self.classes[seeds], self.classes[self.neighbors[seeds]].ravel()]))
-        chosen = rng.permutation(around)[:CLASSES]
-        return np.concatenate([_some(self.members[c], rng) for c in chosen])
+        chosen = rng.permutation(around)[: self.most]
+        return np.concatenate([self._some(self.members[c], rng) for c in chosen])
 
-
-def _some(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    return members if len(members) <= ITEMS else rng.choice(members, ITEMS, replace=False)
+    def _some(self, members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return members if len(members) <= self.items else rng.choice(members, self.items, replace=False)
 
 
 class Metric(nn.Module):

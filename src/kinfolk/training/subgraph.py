@@ -79,9 +79,16 @@ def encode_all(
 
 @torch.inference_mode()
 def encode_on(
-    device: torch.device, encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]
+    device: torch.device,
+    encoder: Encoder,
+    own: Tensor,
+    rows: Tensor,
+    indices: NDArray[np.integer],
+    counts: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float32]:
     """Return the encoded rows as `encode_all` does, each sub-graph by itself: a GPU gains nothing by shared work.
+
+    `counts` (m,): only the first so many neighbours of a probe belong to its sub-graph; None: all.
 
     >>> from kinfolk.nn.encoder import EncoderConfig
     >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
@@ -89,13 +96,20 @@ def encode_on(
     (2, 2)
     """
     encoder, own, rows = encoder.to(device), own.to(device), rows.to(device)
-    step = max(1, DEVICE_ENTRIES // ((indices.shape[1] + 1) * rows.shape[1]))
+    entries = BLOCK_ENTRIES if device.type == "cpu" else DEVICE_ENTRIES
+    step = max(1, entries // ((indices.shape[1] + 1) * rows.shape[1]))
     found = [torch.empty(0, encoder.config.out_dim or encoder.config.in_dim)]
     for start in range(0, len(indices), step):
-        neighbors = torch.from_numpy(indices[start : start + step].astype(np.int64)).to(device)
-        probes = own[start : start + len(neighbors), None]
-        found.append(encoder(torch.cat([probes, take(rows, neighbors)], dim=1)).cpu())
+        some = slice(start, start + step)
+        neighbors = torch.from_numpy(indices[some].astype(np.int64)).to(device)
+        mask = None if counts is None else _first(counts[some], indices.shape[1]).to(device)
+        found.append(encoder(torch.cat([own[some, None], take(rows, neighbors)], dim=1), mask).cpu())
     return torch.cat(found).numpy()
+
+
+def _first(counts: NDArray[np.integer], k: int) -> Tensor:
+    """Return the mask (b, 1 + k) of the probes and of the first counts (b,) of their k neighbours."""
+    return torch.from_numpy(np.arange(k + 1) <= counts[:, None])
 
 
 Mix = Callable[[Tensor, Tensor], Tensor]
@@ -262,13 +276,37 @@ def _loss_of(
     loss: Callable[[Tensor, Tensor], Tensor],
 ) -> Callable[[NDArray[np.integer]], Tensor]:
     """Return the loss of some probes, each in its own sub-graph."""
-    device, k = best_device(), encoder.config.k
-    encoder.to(device)
-    rows, labels = torch.from_numpy(X).to(device), torch.from_numpy(classes).to(device)
+    vectors, labels = vectors_of(encoder, X, g.indices[:, : encoder.config.k]), torch.from_numpy(classes)
 
     def of(probes: NDArray[np.integer]) -> Tensor:
-        nodes = np.concatenate([probes[:, None], g.indices[probes, :k]], axis=1).astype(np.int64)
-        some = torch.from_numpy(nodes).to(device)
-        return loss(encoder(rows[some]), labels[some[:, 0]])
+        z = vectors(probes)
+        return loss(z, labels[torch.from_numpy(probes)].to(z.device))
+
+    return of
+
+
+def vectors_of(
+    encoder: Encoder,
+    X: NDArray[np.float32],
+    indices: NDArray[np.integer],
+    counts: NDArray[np.integer] | None = None,
+) -> Callable[[NDArray[np.integer]], Tensor]:
+    """Return the function probes (b,) -> their vectors (b, o), for losses: each probe in its own sub-graph.
+
+    Shapes: X (n, d), indices (n, k) neighbours; `counts` (n,): only the first so many belong to the sub-graph.
+
+    >>> from kinfolk.nn.encoder import EncoderConfig
+    >>> vectors = vectors_of(Encoder(EncoderConfig(in_dim=2, k=1)), np.eye(2, dtype=np.float32), np.array([[1], [0]]))
+    >>> vectors(np.array([0])).shape
+    torch.Size([1, 2])
+    """
+    device = best_device()
+    encoder.to(device)
+    rows = torch.from_numpy(X).to(device)
+
+    def of(probes: NDArray[np.integer]) -> Tensor:
+        nodes = np.concatenate([probes[:, None], indices[probes]], axis=1).astype(np.int64)
+        mask = None if counts is None else _first(counts[probes], indices.shape[1]).to(device)
+        return encoder(take(rows, torch.from_numpy(nodes).to(device)), mask)
 
     return of
