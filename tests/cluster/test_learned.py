@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import kinfolk as kf
 from kinfolk.cluster import AdaNets, Clusformer, GCut, StarFC
-from kinfolk.cluster.learned import class_size, odds_of, probability, score_blocks, with_scores
+from kinfolk.cluster.learned import k_for_classes, odds_of, probability, score_blocks, with_scores
 from kinfolk.cluster.sweep import balance
 
 KINDS = [AdaNets, StarFC, Clusformer]
@@ -38,7 +38,7 @@ def test_it_learns_and_beats_gcut_tuned_on_the_same_identities(kind, persons, mo
     learned = balance(test.labels, models[kind].predict(test))
     assert learned > balance(test.labels, GCut(k=80, threshold=raw.threshold).fit_predict(test)) + 0.05
     assert 0.3 < models[kind].score_ <= 1
-    assert models[kind].k_ == class_size(np.unique(train.labels, return_inverse=True)[1])
+    assert models[kind].k_ == k_for_classes(np.unique(train.labels, return_inverse=True)[1])
 
 
 @every

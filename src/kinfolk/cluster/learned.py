@@ -39,6 +39,7 @@ from kinfolk.metrics.labels import half_of, numbered
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.nn.device import best_device
 from kinfolk.threads import deal, one_torch_thread, share_threads
+from kinfolk.training.class_size import class_size
 from kinfolk.training.folder import group, load_model, save_model
 from kinfolk.training.session import Session
 
@@ -120,7 +121,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
                 f"{type(self).__name__} learns from {FEWEST_IDENTITIES} or more identities with two rows, not {pairs}"
             )
         self.n_features_in_ = unit.shape[1]
-        self.k_ = min(len(unit) - 1, class_size(classes) if self.k == "auto" else int(self.k))
+        self.k_ = min(len(unit) - 1, k_for_classes(classes) if self.k == "auto" else int(self.k))
         share_threads()
         edges = self._learn(self._inputs(unit), classes)
         scored = [(balance(classes, self._link(edges, **chosen)), chosen) for chosen in self._choices(edges, classes)]
@@ -262,14 +263,13 @@ labels = kf.cluster.{type(self).__name__}.load("this folder").predict(X)
 """
 
 
-def class_size(classes: NDArray[np.int64]) -> int:
+def k_for_classes(classes: NDArray[np.int64]) -> int:
     """Return the size of the class that a row has on average, kept between 10 and 80.
 
-    >>> class_size(np.array([0] * 30 + [1] * 10))
+    >>> k_for_classes(np.array([0] * 30 + [1] * 10))
     25
     """
-    sizes = np.bincount(classes)
-    return int(np.clip(round(float(np.square(sizes).sum() / sizes.sum())), FEWEST_K, MOST_K))
+    return int(np.clip(round(class_size(classes)), FEWEST_K, MOST_K))
 
 
 def odds_of(scores: NDArray[np.float32], kin: NDArray[np.bool_], seed: int) -> Odds:
