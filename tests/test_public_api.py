@@ -26,7 +26,7 @@ PUBLIC = [
 ]
 
 # what a step may import of ours; everything may use the ground floor
-GROUND = {"errors", "files", "progress", "threads", "features"}
+GROUND = {"errors", "files", "progress", "threads", "features", "with_faiss"}
 ALLOWED = {
     **dict.fromkeys(GROUND, GROUND | {"formats"}),
     "formats": GROUND,

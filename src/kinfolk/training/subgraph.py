@@ -23,7 +23,7 @@ from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.formed import FormedEncoder
 from kinfolk.nn.losses import hinge_loss, supervised_contrastive
 from kinfolk.nn.shared import SharedBatch, serves, shared_rows
-from kinfolk.threads import deal
+from kinfolk.threads import deal, one_torch_thread
 from kinfolk.training.loop import StageResult
 from kinfolk.training.session import Session
 
@@ -60,7 +60,8 @@ def encode_all(
     if (device := best_device()).type != "cpu":
         return encode_on(device, encoder, own, rows, indices)
     near = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
-    with torch.inference_mode():
+    # with another number of threads the products of weights would have other bits
+    with torch.inference_mode(), one_torch_thread():
         mix, finish, entries = _way(encoder, own, rows, indices)
     step = max(1, entries // ((indices.shape[1] + 1) * features.shape[1]))
     result = torch.empty(len(near), encoder.config.out_dim or encoder.config.in_dim)
