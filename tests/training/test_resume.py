@@ -29,6 +29,14 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 }
 
 
+@pytest.fixture(autouse=True, scope="module")
+def listens_to_ctrl_c():
+    """A program that was started in the background ignores SIGINT, and its tests with it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Killed(BaseException):
     """Ends a fit as SIGKILL would: nobody catches it to save anything."""
 
