@@ -1,0 +1,79 @@
+"""Everything of the paper that is measured here, by name, in the order of the paper's source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from kinfolk.errors import InputError
+from kinfolk.experiments import (
+    ablations,
+    clustering_tables,
+    edge_tests,
+    noise_curves,
+    object_types,
+    reid_tables,
+    scales,
+)
+from kinfolk.experiments.outcome import Outcome
+from kinfolk.experiments.resume import Data, Results
+from kinfolk.experiments.stands import Size
+from kinfolk.experiments.task_cells import Scored, Study
+
+_STUDIES: dict[str, Study] = {
+    **edge_tests.STUDIES,
+    "figure3": noise_curves.STUDY,
+    **object_types.STUDIES,
+    **clustering_tables.STUDIES,
+    **reid_tables.STUDIES,
+    **scales.STUDIES,
+    **ablations.STUDIES,
+}
+ORDER = (
+    *("table1", "figure3", "table2", "figure4", "table3", "table4", "table5", "figure5", "table6", "table7"),
+    *("table8", "figure6", "table9", "figure7", "table10", "table11"),
+)
+STUDIES = {name: _STUDIES[name] for name in ORDER}
+CELLS = "cells.jsonl"
+
+
+def asked_names(name: str) -> list[str]:
+    """Return the experiments of a name: itself, or all.
+
+    >>> asked_names("table2"), len(asked_names("all"))
+    (['table2'], 16)
+    """
+    if name == "all":
+        return list(STUDIES)
+    if name not in STUDIES:
+        raise InputError(f"unknown table or figure {name!r}; there are all, {', '.join(STUDIES)}")
+    return [name]
+
+
+def reproduce(
+    name: str,
+    folder: Path,
+    seeds: Sequence[int] = range(3),
+    given: Mapping[str, Data] | None = None,
+    size: Size = "usual",
+    say: Callable[[str], object] = print,
+    methods: Collection[str] | None = None,
+    also_generated: bool = False,
+) -> Outcome:
+    """Measure a table or a figure and write what was found into the folder of the run.
+
+    Cells that are finished there, for this or for another table, are not measured again.
+
+    >>> import tempfile
+    >>> run = Path(tempfile.mkdtemp())
+    >>> reproduce("table5", run, [0], size="quick", say=lambda line: None).tables[0].data
+    'person_like (generated)'
+    >>> sorted(file.name for file in run.iterdir())
+    ['cells.jsonl', 'table5.json']
+    """
+    study = STUDIES[name]
+    results = Results(folder / CELLS, Scored)
+    found = study.run(results, seeds, given, size, say, methods, also_generated)
+    outcome = study.outcome(name, found, quick=size == "quick")
+    outcome.save(folder)
+    return outcome
