@@ -1,7 +1,11 @@
 """Every table and figure of the paper: its cells, what is drawn from them, and what is claimed."""
 
+import importlib.util
+import sys
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,3 +185,25 @@ def test_ms_celeb_folders_have_their_own_scales(tmp_path):
     data = Data.read(tmp_path)
     assert (len(data.train), len(data.test)) == (20, 20)
     assert data.grown(1) is data.test and len(data.grown(3)) == 60
+
+
+def test_the_page_is_written_from_finished_cells(tmp_path, monkeypatch):
+    script = Path(__file__).parents[2] / "docs" / "make" / "reproduce.py"
+    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("reproduce_page", script))
+    module.__spec__.loader.exec_module(module)
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text()
+    assert all(f"<!-- {name} -->" in page and f"`{name}`" in page for name in ORDER)
+    kf.datasets.person_like(30, seed=0, dim=16).save(tmp_path / "tiny.npz")
+    study = replace(STUDIES["table1"], generated=())
+    monkeypatch.setattr(module, "STUDIES", {"table1": study})
+    monkeypatch.setattr(module, "SETS", {"table1": ("tiny",)})
+    monkeypatch.setattr(module, "DOCS", tmp_path)
+    marks = "".join(f"<!-- {mark} -->\n<!-- /{mark} -->\n" for mark in ("claims", "table1"))
+    (tmp_path / "reproduce.md").write_text(marks)
+    for extra, shown in ((["--no-run"], "Not measured yet"), ([], "**tiny**")):
+        monkeypatch.setattr(sys, "argv", ["reproduce.py", "--data", str(tmp_path), *extra])
+        module.main()
+        assert shown in (tmp_path / "reproduce.md").read_text()
+    written = (tmp_path / "reproduce.md").read_text()
+    assert "7 cells: 7 by commit" in written
+    assert "3 claims, each on one set" in written and "96.80" in written
