@@ -32,10 +32,10 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="One seed and small generated sets: minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Generated sets of the calibrated size: many hours.")] = False,
     methods: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="all: also Clusformer, STAR-FC and Ada-NETS of table3 and table10, a minute of training a seed; "
-            "or names of rows with commas between them."
+            "or the name of a row, as often as there are rows."
         ),
     ] = None,
     out: Annotated[
@@ -50,7 +50,7 @@ def reproduce(
 
     [bold]Example:[/bold]  kinfolk reproduce table2 --data market1501.npz --out run
     """
-    from kinfolk.experiments.catalogue import STUDIES, asked_names
+    from kinfolk.experiments.catalogue import STUDIES, TWINS, asked_names
     from kinfolk.experiments.catalogue import reproduce as measured
 
     names = asked_names(name)
@@ -58,22 +58,24 @@ def reproduce(
         raise InputError(f"at least one seed is needed, not {seeds}")
     if quick and full:
         raise InputError("--quick and --full are two sizes: choose one")
-    if len(names) > 1 and methods not in (None, "all"):
+    if len(names) > 1 and methods and methods != ["all"]:
         raise InputError("methods are chosen for one table at a time; of all tables only --methods all")
     learns = any(STUDIES[each].learns for each in names)
     sets = _sets(data or [], learns)
+    also_generated = GENERATED in (data or [])
     found = [
         measured(
             each,
             out,
             range(1 if quick else seeds),
-            sets,
+            {} if TWINS.get(each) in names and also_generated else sets,
             "quick" if quick else "full" if full else "usual",
             partial(typer.echo, err=True),
-            None if methods is None else [row.strip() for row in methods.split(",")],
-            also_generated=GENERATED in (data or []),
+            methods or None,
+            also_generated,
         )
         for each in names
+        if also_generated or not sets or TWINS.get(each) not in names
     ]
     if as_json:
         typer.echo(f"[{','.join(each.model_dump_json() for each in found)}]")
@@ -85,11 +87,12 @@ def reproduce(
 
 def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
     from kinfolk.experiments.resume import Data
+    from kinfolk.experiments.stands import STANDS
 
-    files = [Path(path) for path in paths if path != GENERATED]
+    files = [Path(path).resolve() for path in paths if path != GENERATED]
     sets = {file.stem: Data.read(file, learns) for file in files}
-    if len(sets) < len(files):
-        raise InputError("two files of --data have the same name: rename one, for a table says only the name")
+    if len(sets) < len(files) or STANDS.keys() & sets.keys():
+        raise InputError("two sets have the same name: rename a file of --data, for a table says only the name")
     return sets
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from kinfolk.experiments.evidence import Where, higher, sets_of
-from kinfolk.experiments.feature_quality import measure_quality, named, quality_cells, roc_panel
+from kinfolk.experiments.evidence import Place, best, higher, sets_of
+from kinfolk.experiments.feature_quality import measure_quality, quality_cells, roc_chart, roc_tables
 from kinfolk.experiments.forms import Method, encoder
-from kinfolk.experiments.markdown import spread
-from kinfolk.experiments.outcome import Chart, Claim, Table
+from kinfolk.experiments.outcome import Claim, Table
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.stands import CELEBRITIES, STANDS
+from kinfolk.experiments.stands import CELEBRITIES, STANDS, paper_sets
 from kinfolk.experiments.task_cells import Found, Study
 
 LEARNED, IDENTITY = "learned", "identity"
@@ -55,7 +54,7 @@ def topology_tables(found: Found) -> list[Table]:
         rows = []
         for name in TOPOLOGIES:
             scores = [here.of_row(topology(name, weights).name, "map") for weights in (LEARNED, IDENTITY)]
-            shown = [spread(None if e is None else e.values.tolist()) for e in scores]
+            shown = ["–" if e is None else e.text() for e in scores]
             rows.append((name, *shown, paper[name][LEARNED], paper[name][IDENTITY]))
         tables.append(Table(data=here.data, head=head, rows=tuple(rows)))
     return tables
@@ -66,62 +65,56 @@ def fusion_tables(found: Found) -> list[Table]:
     paper = {row["fusion"]: row for row in paper_table("table9")}
     tables = []
     for here in sets_of(found):
-        stands_for = STANDS[here.data].paper_data if here.data in STANDS else None
-        columns = [name for name in ("ms-celeb", "msmt17", "veri-776") if stands_for in (None, name)]
+        columns = paper_sets(here.data)
         rows = []
         for name, text in FUSIONS.items():
             score = here.of_row(fusion(name).name, "map")
-            shown = spread(None if score is None else score.values.tolist())
+            shown = "–" if score is None else score.text()
             rows.append((text, shown, *(paper[name][column] for column in columns)))
         head = ("fusion", "mAP", *(f"{column}, the paper" for column in columns))
         tables.append(Table(data=here.data, head=head, rows=tuple(rows)))
     return tables
 
 
-def ablation_charts(name: str, title: str, labels: Mapping[str, str], found: Found) -> list[Chart]:
-    """Return the ROC curves of the methods: {name of the method: label}."""
-    panels = []
-    for here in sets_of(found):
-        own = [(cell, row) for cell, row in found if cell.data == here.data]
-        panels.append(roc_panel(here.data, own, {label: named(row) for row, label in labels.items()}))
-    text = "Pairs of neighbours: at each share of strangers let through, the share of kin that are kept."
-    return [Chart(name=name, title=title, text=text, panels=tuple(panels))]
-
-
-def topology_claims(found: Found) -> list[Claim]:
-    """Return what the paper says about Table 8."""
-    place = Where("Appendix A.4.1, Table 8", "map", "mAP")
+def topology_claims(score: str, unit: str, where: str, found: Found) -> list[Claim]:
+    """Return what the paper says about Table 8 (mAP) or Figure 6 (AUC)."""
+    without = {name: topology(name, IDENTITY).name for name in TOPOLOGIES}
     pairs = {
+        "Quartet is better than self": ("quartet", "self"),
         "Band is better than quartet alone": ("band", "quartet"),
         "Band is better than self alone": ("band", "self"),
-        "Quartet is better than self": ("quartet", "self"),
         "Many tests on A_X are better than on A_self (quartet)": ("quartet", "quartet_self"),
         "Many tests on A_X are better than on A_self (band)": ("band", "band_self"),
-        "W_qart matters (quartet)": ("quartet", topology("quartet", IDENTITY).name),
-        "W_qart matters (band)": ("band", topology("band", IDENTITY).name),
+        **{f"W_qart matters ({name})": (name, without[name]) for name in TOPOLOGIES if name != "self"},
     }
-    return _pairwise(pairs, place, found)
+    claims = _pairwise(pairs, unit, score, where, found)
+    for here in sets_of(found):
+        at = {name: here.of_row(without[name], score) for name in TOPOLOGIES}
+        band = at.pop("band")
+        claims += best("Band is best without W_qart too", Place(where, unit, here.data), band, at)
+    return claims
 
 
-def fusion_claims(found: Found) -> list[Claim]:
-    """Return what the paper says about Table 9."""
-    place = Where("Appendix A.4.2, Table 9", "map", "mAP")
+def fusion_claims(score: str, unit: str, where: str, found: Found) -> list[Claim]:
+    """Return what the paper says about Table 9 (mAP) or Figure 7 (AUC)."""
     theta, add, mul = (fusion(name).name for name in ("theta", "add", "mul"))
     pairs = {"Fusion by theta is better than add": (theta, add), "Fusion by theta is better than mul": (theta, mul)}
-    return _pairwise(pairs, place, found)
+    return _pairwise(pairs, unit, score, where, found)
 
 
-def _pairwise(pairs: Mapping[str, tuple[str, str]], place: Where, found: Found) -> list[Claim]:
+def _pairwise(pairs: Mapping[str, tuple[str, str]], unit: str, score: str, where: str, found: Found) -> list[Claim]:
     return [
         claim
         for here in sets_of(found)
         for text, (first, second) in pairs.items()
-        for claim in higher(text, place, here.data, here.of_row(first, place.score), here.of_row(second, place.score))
+        for claim in higher(text, Place(where, unit, here.data), here.of_row(first, score), here.of_row(second, score))
     ]
 
 
 _TOPOLOGY_CELLS = partial(quality_cells, list(_BY_NAME.values()))
 _FUSION_CELLS = partial(quality_cells, [fusion(name) for name in FUSIONS])
+_TOPOLOGY_LABELS = {name: name for name in _BY_NAME}
+_FUSION_LABELS = {fusion(name).name: text for name, text in FUSIONS.items()}
 STUDIES = {
     "table8": Study(
         "Table 8: what band attention is made of",
@@ -130,7 +123,7 @@ STUDIES = {
         _TOPOLOGY_CELLS,
         measure_quality,
         topology_tables,
-        claims=topology_claims,
+        claims=partial(topology_claims, "map", "mAP", "Appendix A.4.1, Table 8"),
     ),
     "figure6": Study(
         "Figure 6: ROC curves of what band attention is made of",
@@ -138,7 +131,9 @@ STUDIES = {
         (CELEBRITIES,),
         _TOPOLOGY_CELLS,
         measure_quality,
-        charts=partial(ablation_charts, "figure6", "ROC curves of the topologies", {name: name for name in _BY_NAME}),
+        partial(roc_tables, _TOPOLOGY_LABELS),
+        partial(roc_chart, "figure6", "ROC curves of the topologies", _TOPOLOGY_LABELS),
+        partial(topology_claims, "auc", "AUC", "Appendix A.4.1, Figure 6"),
     ),
     "table9": Study(
         "Table 9: how self and quartet attention are joined",
@@ -147,7 +142,7 @@ STUDIES = {
         _FUSION_CELLS,
         measure_quality,
         fusion_tables,
-        claims=fusion_claims,
+        claims=partial(fusion_claims, "map", "mAP", "Appendix A.4.2, Table 9"),
     ),
     "figure7": Study(
         "Figure 7: ROC curves of the ways to join",
@@ -155,11 +150,8 @@ STUDIES = {
         (CELEBRITIES,),
         _FUSION_CELLS,
         measure_quality,
-        charts=partial(
-            ablation_charts,
-            "figure7",
-            "ROC curves of the ways to join",
-            {fusion(name).name: text for name, text in FUSIONS.items()},
-        ),
+        partial(roc_tables, _FUSION_LABELS),
+        partial(roc_chart, "figure7", "ROC curves of the ways to join", _FUSION_LABELS),
+        partial(fusion_claims, "auc", "AUC", "Appendix A.4.2, Figure 7"),
     ),
 }

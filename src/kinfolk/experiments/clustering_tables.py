@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.experiments.evidence import Evidence, Measurements, Where, higher, sets_of
-from kinfolk.experiments.forms import BAND, FORMS, ORIGINAL, PAPER_FORMS, Method, Workshop
+from kinfolk.experiments.evidence import Evidence, Measurements, Place, best, higher, sets_of
+from kinfolk.experiments.forms import BAND, FORMS, GCN_BAND, ORIGINAL, Method, Workshop
 from kinfolk.experiments.outcome import Claim, Table
 from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.experiments.stands import CELEBRITIES, PERSONS, Size
 from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.experiments.ways import CLASSICAL, G_CUT, INFOMAP, KIN, PEERS, TODAY, Sample, Settings, Way
-from kinfolk.metrics import bcubed, pairwise
+from kinfolk.metrics import bcubed, clustering_scores, pairwise, resampled
 
 SCORES = {"fp": "F_P", "fb": "F_B"}
-GCN_BAND = PAPER_FORMS[-1].name
+DRAWS = 200
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
         trained=enhanced.enhancer is not None and enhanced.enhancer.trained_,
         seconds=round(seconds, 2),
         fit_seconds=round(tuned + enhanced.fit_seconds, 2),
+        draws=_draws(labels, clusters),
     )
 
 
@@ -119,11 +120,17 @@ def _measure_learned(cell: TaskCell, way: Way, data: Data, key: str) -> Scored:
         trained=True,
         seconds=round(time.perf_counter() - fitted, 2),
         fit_seconds=round(fitted - start, 2),
+        draws=_draws(labels_of(data.test), clusters),
     )
 
 
 def _scores(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> dict[str, float]:
     return dict(fp=100 * pairwise(labels, clusters).f, fb=100 * bcubed(labels, clusters).f)
+
+
+def _draws(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> dict[str, list[float]]:
+    drawn = resampled(clustering_scores(labels, clusters), DRAWS)
+    return dict(f=(50 * (drawn["pairwise_f"] + drawn["bcubed_f"])).round(2).tolist())
 
 
 def is_learned(cell: TaskCell) -> bool:
@@ -142,47 +149,30 @@ def clustering_tables(table: str, paper_columns: Mapping[str, str], found: Found
 
 
 def clustering_claims(where: str, found: Found) -> list[Claim]:
-    """Return what the paper says about clusters, by the mean of F_P and F_B."""
-    place = Where(where, "f", "(F_P + F_B)/2")
+    """Return what the paper says about clusters, by the mean of F_P and F_B; and the same of kinfolk's own features."""
     claims: list[Claim] = []
     for here in sets_of(found):
-        f = {cell.row: _mean_f(here, cell.row) for cell, _ in found if cell.data == here.data}
-        for ours in (GCN_BAND, BAND.name):
+        f = {row: _mean_f(here, row) for row in dict.fromkeys(cell.row for cell, _ in here.found)}
+        for ours, place in (
+            (GCN_BAND, Place(where, "(F_P + F_B)/2", here.data)),
+            (BAND.name, Place(f"{where}, for kinfolk's own", "(F_P + F_B)/2", here.data)),
+        ):
+            for way in (G_CUT, INFOMAP):
+                mine = f.get(f"{ours} + {way.name}")
+                given = f.get(f"{ORIGINAL.name} + {way.name}")
+                claims += higher(f"{way.name}: {ours} is better than the given features", place, mine, given)
+                known = {rival.name: f.get(rival.name) for rival in (*CLASSICAL, *PEERS)}
+                claims += best(f"{ours} + {way.name} is better than classical and learned peers", place, mine, known)
             claims += higher(
-                f"G-cut: {ours} is better than the given features",
-                place,
-                here.data,
-                f.get(f"{ours} + G-cut"),
-                f.get(f"{ORIGINAL.name} + G-cut"),
+                f"On {ours} Infomap is better than G-cut", place, f.get(f"{ours} + Infomap"), f.get(f"{ours} + G-cut")
             )
-            claims += higher(
-                f"Infomap: {ours} is better than the given features",
-                place,
-                here.data,
-                f.get(f"{ours} + Infomap"),
-                f.get(f"{ORIGINAL.name} + Infomap"),
-            )
-            for peer in PEERS:
-                claims += higher(
-                    f"{ours} + Infomap is better than {peer.name}",
-                    place,
-                    here.data,
-                    f.get(f"{ours} + Infomap"),
-                    f.get(peer.name),
-                )
-        claims += higher(
-            f"On {GCN_BAND} Infomap is better than G-cut",
-            place,
-            here.data,
-            f.get(f"{GCN_BAND} + Infomap"),
-            f.get(f"{GCN_BAND} + G-cut"),
-        )
     return claims
 
 
-def _mean_f(here: Measurements, row: str) -> Evidence:
-    rows = sorted(here.rows(lambda cell: cell.row == row), key=lambda scored: scored.seed)
-    return Evidence(np.array([(scored.scores["fp"] + scored.scores["fb"]) / 2 for scored in rows]))
+def _mean_f(here: Measurements, row: str) -> Evidence | None:
+    rows = here.rows(lambda cell: cell.row == row)
+    halved = [replace(r, scores=dict(f=(r.scores["fp"] + r.scores["fb"]) / 2)) for r in rows]
+    return Evidence.of(halved, "f")
 
 
 ABOUT = "Every threshold is tuned on the training part; the test part is clustered and scored once."

@@ -2,7 +2,7 @@
 
 mAP   mean average precision: each of up to 3,000 items of the test part asks, all others can be found
 AUC   of the cosine over the pairs that are neighbours in the graph of the features as given, the same pairs for all
-      methods; the points of its ROC curve at `FPRS`
+      methods; the points of its ROC curve at `FPRS`. Where all pairs are of one kind there is none.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.experiments.enhance_study import pair_cosines
+from kinfolk.experiments.evidence import Measurements, sets_of
 from kinfolk.experiments.forms import Method, Workshop
-from kinfolk.experiments.outcome import Line, Lines
+from kinfolk.experiments.outcome import Chart, Line, Lines, Table
 from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.experiments.stands import STANDS, Size
 from kinfolk.experiments.task_cells import Found, Scored, TaskCell, needed_seeds
@@ -24,9 +25,10 @@ from kinfolk.features import FeatureSet
 from kinfolk.metrics import edge_noise_rate, pair_auc, resampled, retrieval_scores, roc
 from kinfolk.neighbors import knn_graph
 
-QUERIES, DRAWS = 3000, 200
+QUERIES, DRAWS = 3000, 500
 FPRS = np.geomspace(1e-4, 1, 81)
 ZOOM = (1e-3, 1e-1, 0.5, 1.0)
+SHOWN_FPRS = (0.001, 0.01)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Quality:
 
     def facts(self, data: Data) -> Mapping[str, Any]:
         """Return what the scores depend on."""
-        return dict(quality=self.k or data.kin_k, part=self.part, queries=QUERIES, draws=DRAWS)
+        part = None if self.part is None else data.part_facts(self.part)
+        return dict(quality=self.k or data.kin_k, part=part, queries=QUERIES, draws=DRAWS)
 
 
 def at_k(method: Method, k: int | None) -> Method:
@@ -62,21 +65,27 @@ def at_k(method: Method, k: int | None) -> Method:
 
 
 def quality_cells(
-    methods: Sequence[Method], names: Sequence[str], seeds: Sequence[int], size: Size | None
+    methods: Sequence[Method],
+    names: Sequence[str],
+    seeds: Sequence[int],
+    size: Size | None,
+    parts: Sequence[int | None] = (None,),
 ) -> list[TaskCell]:
-    """Return the cells of some methods on sets that are whole, at the k of Table 2.
+    """Return the cells of some methods, each at its own k on generated sets; the pairs scored are those of band's k.
 
-    >>> from kinfolk.experiments.forms import ORIGINAL
-    >>> [cell.task.k for cell in quality_cells([ORIGINAL], ["person_like (generated)"], [0, 1], "usual")]
-    [30, 30]
+    >>> from kinfolk.experiments.forms import PAPER_FORMS
+    >>> cells = quality_cells(PAPER_FORMS[:1], ["person_like (generated)"], [0, 1], "usual")
+    >>> [(cell.method.settings["k"], cell.task.k) for cell in cells]
+    [(10, 30), (10, 30)]
     """
     return [
-        TaskCell(name, at_k(method, k), Quality(k), seed)
+        TaskCell(name, at_k(method, size and STANDS[name].k_of(method.name, size)), Quality(k, part), seed)
         for name in names
-        for k in [None if size is None else STANDS[name].k[size]]
+        for k in [size and STANDS[name].k[size]]
         for seed in seeds
         for method in methods
         if seed in needed_seeds(size is not None, method, False, seeds)
+        for part in parts
     ]
 
 
@@ -105,22 +114,35 @@ def _scored(
 ) -> tuple[dict[str, float], dict[str, list[float]], dict[str, list[float]]]:
     labels = labels_of(test)
     graph = knn_graph(test, k, show_progress=False)
-    cosines = pair_cosines(Z, graph)
-    curve = roc(graph, cosines, labels)
     found = retrieval_scores(Z, labels, n_queries=min(QUERIES, len(labels)))
-    drawn = resampled(found, DRAWS)["map"]
-    scores = dict(
-        map=100 * found.values()["map"], auc=100 * pair_auc(graph, cosines, labels), enr=edge_noise_rate(graph, labels)
-    )
+    draws = dict(map=(100 * resampled(found, DRAWS)["map"]).round(2).tolist())
+    scores = dict(map=100 * found.values()["map"], enr=edge_noise_rate(graph, labels))
+    if not 0 < scores["enr"] < 1:  # pairs of one kind only: nothing to tell apart
+        return scores, draws, {}
+    cosines = pair_cosines(Z, graph)
+    scores["auc"] = 100 * pair_auc(graph, cosines, labels)
+    curve = roc(graph, cosines, labels)
     tpr = np.interp(FPRS, curve.fpr, curve.tpr)
-    return scores, dict(map=(100 * drawn).round(2).tolist()), dict(tpr=tpr.round(4).tolist())
+    for fpr in SHOWN_FPRS:
+        scores[f"tpr_{fpr:g}"] = 100 * float(np.interp(fpr, curve.fpr, curve.tpr))
+    return scores, draws, dict(tpr=tpr.round(4).tolist())
 
 
-def roc_panel(title: str, found: Found, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Lines:
+def roc_table(here: Measurements, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Table:
+    """Return what ROC curves say in numbers: AUC, and the kin kept at two shares of strangers let through."""
+    scores = {"auc": "AUC", **{f"tpr_{fpr:g}": f"kin kept at {fpr:.1%} strangers" for fpr in SHOWN_FPRS}}
+    shown = []
+    for label, wanted in rows.items():
+        measured = [here.evidence(score, wanted) for score in scores]
+        shown.append((label, *("–" if e is None else e.text() for e in measured)))
+    return Table(data=here.data, head=("", *scores.values()), rows=tuple(shown))
+
+
+def roc_panel(title: str, here: Measurements, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Lines:
     """Return ROC curves, one for each label, the mean over the seeds of the cells it wants."""
     lines = []
     for label, wanted in rows.items():
-        curves = [row.curves["tpr"] for cell, row in found if wanted(cell)]
+        curves = [row.curves["tpr"] for row in here.rows(wanted) if "tpr" in row.curves]
         if curves:
             lines.append(Line(label=label, x=tuple(FPRS.tolist()), y=tuple(np.mean(curves, axis=0).tolist())))
     return Lines(
@@ -131,6 +153,20 @@ def roc_panel(title: str, found: Found, rows: Mapping[str, Callable[[TaskCell], 
         log_x=True,
         zoom=ZOOM,
     )
+
+
+def roc_chart(name: str, title: str, labels: Mapping[str, str], found: Found) -> list[Chart]:
+    """Return a panel of ROC curves for each set: {name of the row: label}."""
+    rows = {label: named(row) for row, label in labels.items()}
+    panels = tuple(roc_panel(here.data, here, rows) for here in sets_of(found))
+    text = "Pairs of neighbours: at each share of strangers let through, the share of kin kept; higher is better."
+    return [Chart(name=name, title=title, text=text, panels=panels)] if panels else []
+
+
+def roc_tables(labels: Mapping[str, str], found: Found) -> list[Table]:
+    """Return the curves of `roc_chart` in numbers, a table for each set."""
+    rows = {label: named(row) for row, label in labels.items()}
+    return [roc_table(here, rows) for here in sets_of(found)]
 
 
 def named(row: str) -> Callable[[TaskCell], bool]:

@@ -15,6 +15,7 @@ from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
 from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.features import FeatureSet, unit_rows
 from kinfolk.metrics.labels import half_of
+from kinfolk.neighbors import NeighborGraph, knn_graph
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ PAPER_FORMS = (
     encoder("Transformer w/ band", attention="band", base="transformer"),
     encoder("GCN w/ band", attention="band"),
 )
+GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (form.name for form in PAPER_FORMS)
 LABEL_FREE = Method("label-free (kinfolk)", {}, labelled=False)
 BAND = Method("band (kinfolk)", {})
 FORMS = (ORIGINAL, *PAPER_FORMS, LABEL_FREE, BAND)
@@ -77,6 +79,7 @@ class Workshop:
     def __init__(self) -> None:
         """Start with nothing made."""
         self._fit: tuple[object, GraphEnhancer, float] | None = None
+        self._graph: tuple[object, NeighborGraph] | None = None
         self._test: tuple[object, Enhanced] | None = None
         self._tuning: tuple[object, Tuning] | None = None
 
@@ -89,6 +92,12 @@ class Workshop:
         if self._test is None or self._test[0] != asked:
             self._test = asked, self._make_test(method, data, seed, part)
         return self._test[1]
+
+    def graph(self, data: Data, k: int) -> NeighborGraph:
+        """Return the neighbour graph of the test part as given; one of a larger k is cut to what is asked for."""
+        if self._graph is None or self._graph[0] != data.fingerprint or self._graph[1].k < k:
+            self._graph = data.fingerprint, knn_graph(data.test, k, show_progress=False)
+        return self._graph[1].restrict(k)
 
     def tuning(self, method: Method, data: Data, seed: int) -> Tuning:
         """Return what thresholds may be tuned on.

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from kinfolk.experiments.evidence import Evidence, Measurements, Where, best_of, both, higher, sets_of
+from kinfolk.experiments.evidence import Evidence, Measurements, Place, best, comparable, deviations, higher, sets_of
 from kinfolk.experiments.feature_quality import Quality, at_k, measure_quality
-from kinfolk.experiments.forms import ORIGINAL, PAPER_FORMS
-from kinfolk.experiments.markdown import spread
+from kinfolk.experiments.forms import (
+    GCN,
+    GCN_BAND,
+    GCN_SELF,
+    ORIGINAL,
+    PAPER_FORMS,
+    TRANSFORMER,
+    TRANSFORMER_BAND,
+)
 from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Table
-from kinfolk.experiments.stands import CELEBRITIES, STANDS, Size
+from kinfolk.experiments.stands import CELEBRITIES, Size
 from kinfolk.experiments.task_cells import Found, Study, TaskCell, needed_seeds
 
 METHODS = (ORIGINAL, *PAPER_FORMS)
-GIVEN_KS = (5, 10, 20, 40, 80)
-GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (form.name for form in PAPER_FORMS)
-WHERE = Where("Section 3.3, Figure 3", "map", "mAP")
+KS: dict[Size | None, tuple[int, ...]] = {
+    "quick": (5, 20, 80),
+    "usual": (5, 10, 20, 40, 80, 120, 160),
+    "full": (5, 10, 20, 40, 80, 120, 160),
+    None: (5, 10, 20, 40, 80),
+}
 
 
 def noise_cells(names: Sequence[str], seeds: Sequence[int], size: Size | None) -> list[TaskCell]:
@@ -30,26 +38,25 @@ def noise_cells(names: Sequence[str], seeds: Sequence[int], size: Size | None) -
         TaskCell(name, at_k(method, k), Quality(k), seed)
         for name in names
         for seed in seeds
-        for k in (GIVEN_KS if size is None else STANDS[name].ks[size])
+        for k in KS[size]
         for method in METHODS
         if seed in needed_seeds(size is not None, method, False, seeds)
     ]
 
 
 def noise_tables(found: Found) -> list[Table]:
-    """Return mAP at every k, a row for each method, and what is lost from the best k to the largest."""
+    """Return mAP at every k, a row for each method, and what is lost from the smallest k to the largest."""
     tables = []
     for here in sets_of(found):
         ks = _ks(here)
-        heads = [f"k={k}, ENR {_enr(here, k):.2f}" for k in ks]
         rows = []
         for method in METHODS:
-            scores = {k: _at(here, method.name, k) for k in ks}
-            shown = [spread(None if e is None else e.values.tolist()) for e in scores.values()]
-            loss = _loss(here, method.name)
-            lost = "" if loss is None or method is ORIGINAL else spread((-loss.values).tolist(), sign=True)
-            rows.append((method.name, *shown, lost))
-        tables.append(Table(data=here.data, head=("mAP", *heads, "best to last"), rows=tuple(rows)))
+            scores = [_at(here, method.name, k) for k in ks]
+            lost = _loss(here, method.name)
+            change = "" if lost is None or method is ORIGINAL else (-lost).text(sign=True)
+            rows.append((method.name, *("–" if e is None else e.text() for e in scores), change))
+        heads = [f"k={k}, ENR {_enr(here, k):.2f}" for k in ks]
+        tables.append(Table(data=here.data, head=("mAP", *heads, "first to last"), rows=tuple(rows)))
     return tables
 
 
@@ -57,97 +64,80 @@ def noise_charts(found: Found) -> list[Chart]:
     """Return mAP over the noise of the graph, a panel for each set."""
     panels = []
     for here in sets_of(found):
-        ks = _ks(here)
         lines = []
         for method in METHODS:
-            points = [(k, e) for k in ks if (e := _at(here, method.name, k)) is not None]
+            points = [(k, e) for k in _ks(here) if (e := _at(here, method.name, k)) is not None]
             lines.append(
                 Line(
                     label=method.name,
                     x=tuple(_enr(here, k) for k, _ in points),
                     y=tuple(e.mean for _, e in points),
-                    spread=tuple(float(e.values.std(ddof=1)) if len(e.values) > 1 else 0.0 for _, e in points),
+                    spread=deviations([e for _, e in points]),
                 )
             )
         xlabel = "noisy edges (ENR), from a larger k"
         panels.append(Lines(title=here.data, xlabel=xlabel, ylabel="mAP × 100", lines=tuple(lines)))
     text = "The further right, the more of a node's neighbours are strangers. A form that is robust stays level."
-    return [Chart(name="figure3", title="mAP over the noise of the graph", text=text, panels=tuple(panels))]
+    chart = Chart(name="figure3", title="mAP over the noise of the graph", text=text, panels=tuple(panels))
+    return [chart] if panels else []
 
 
 def noise_claims(found: Found) -> list[Claim]:
     """Return what the paper says about Figure 3."""
     claims: list[Claim] = []
     for here in sets_of(found):
+        place = Place("Section 3.3, Figure 3", "mAP", here.data)
         ks = _ks(here)
-        if len(ks) < 2:
-            continue
-        middle = ks[len(ks) // 2 :]
-        for k in middle:
-            band, others = _at(here, GCN_BAND, k), [_at(here, name, k) for name in (GCN, GCN_SELF, TRANSFORMER)]
-            rivals = [e for e in others if e is not None]
-            if rivals:
-                claims += higher(
-                    f"Band is best at ENR {_enr(here, k):.2f} (k = {k})", WHERE, here.data, band, best_of(rivals)
-                )
-        losses = {name: _loss(here, name) for name in (GCN, GCN_SELF, GCN_BAND)}
-        claims += higher("Band loses less than GCN as the noise grows", WHERE, here.data, losses[GCN], losses[GCN_BAND])
-        claims += higher(
-            "Band loses less than self as the noise grows", WHERE, here.data, losses[GCN_SELF], losses[GCN_BAND]
+        few, many = ks[0], ks[-1]
+        without_band = (GCN, TRANSFORMER, GCN_SELF)
+        for k in ks[1:]:
+            band, rivals = _at(here, GCN_BAND, k), {name: _at(here, name, k) for name in without_band}
+            claims += best(f"Band is above all forms without it at k = {k}", place, band, rivals)
+        for name, form in (("GCN", GCN), ("self", GCN_SELF)):
+            lost, of_band = _loss(here, form), _loss(here, GCN_BAND)
+            claims += higher(f"As the noise grows band loses less than {name}", place, lost, of_band)
+        at_many = {form.name: _at(here, form.name, many) for form in PAPER_FORMS}
+        claims += higher("With the most noise self is above GCN", place, at_many[GCN_SELF], at_many[GCN])
+        claims += higher("With the most noise Transformer is above GCN", place, at_many[TRANSFORMER], at_many[GCN])
+        claims += higher("Even band loses where the noise is largest", place, *_peak_and_last(here))
+        claims += comparable(
+            "With few neighbours band and self are alike", place, _at(here, GCN_BAND, few), _at(here, GCN_SELF, few)
         )
-        claims += higher(
-            "At the largest k GCN is worse than self",
-            WHERE,
-            here.data,
-            _at(here, GCN_SELF, ks[-1]),
-            _at(here, GCN, ks[-1]),
+        claims += comparable(
+            "The base network matters little (band)", place, at_many[TRANSFORMER_BAND], at_many[GCN_BAND]
         )
-        claims += higher(
-            "With few neighbours band gains less over self than with many",
-            WHERE,
-            here.data,
-            _minus(_at(here, GCN_BAND, ks[-1]), _at(here, GCN_SELF, ks[-1])),
-            _minus(_at(here, GCN_BAND, ks[0]), _at(here, GCN_SELF, ks[0])),
-        )
-        claims += higher(
-            "The attention matters more than the base network (at the largest k)",
-            WHERE,
-            here.data,
-            _gap(_at(here, GCN_BAND, ks[-1]), _at(here, GCN_SELF, ks[-1])),
-            _gap(_at(here, GCN_BAND, ks[-1]), _at(here, TRANSFORMER_BAND, ks[-1])),
-        )
+        claims += comparable("The base network matters little (self)", place, at_many[TRANSFORMER], at_many[GCN_SELF])
     return claims
 
 
 def _ks(here: Measurements) -> list[int]:
-    tasks = [cell.task for cell, _ in here.found if cell.data == here.data]
+    tasks = [cell.task for cell, _ in here.found]
     return sorted({task.k for task in tasks if isinstance(task, Quality) and task.k is not None})
 
 
-def _at(here: Measurements, row: str, k: int, score: str = "map") -> Evidence | None:
-    return here.evidence(score, lambda cell: cell.row == row and isinstance(cell.task, Quality) and cell.task.k == k)
+def _at(here: Measurements, row: str, k: int) -> Evidence | None:
+    return here.evidence("map", lambda cell: cell.row == row and _has_k(cell, k))
+
+
+def _has_k(cell: TaskCell, k: int) -> bool:
+    return isinstance(cell.task, Quality) and cell.task.k == k
 
 
 def _enr(here: Measurements, k: int) -> float:
-    noise = _at(here, ORIGINAL.name, k, "enr")
-    return float("nan") if noise is None else noise.mean
+    noise = here.rows(lambda cell: _has_k(cell, k))
+    return sum(row.scores["enr"] for row in noise) / len(noise)
 
 
 def _loss(here: Measurements, row: str) -> Evidence | None:
-    """Return what is lost from the best k to the largest."""
-    scores = [_at(here, row, k) for k in _ks(here)]
-    measured = [e for e in scores if e is not None]
-    return best_of(measured) - measured[-1] if len(measured) == len(scores) else None
+    """Return what is lost from the smallest k to the largest: both are fixed before anything is measured."""
+    first, last = (_at(here, row, k) for k in (_ks(here)[0], _ks(here)[-1]))
+    return None if first is None or last is None else first - last
 
 
-def _minus(first: Evidence | None, second: Evidence | None) -> Evidence | None:
-    return None if first is None or second is None else first - second
-
-
-def _gap(first: Evidence | None, second: Evidence | None) -> Evidence | None:
-    if first is None or second is None:
-        return None
-    return both(lambda one, two: np.abs(one - two), first, second)
+def _peak_and_last(here: Measurements) -> tuple[Evidence | None, Evidence | None]:
+    """Return band at the middle k and at the largest."""
+    ks = _ks(here)
+    return _at(here, GCN_BAND, ks[len(ks) // 2]), _at(here, GCN_BAND, ks[-1])
 
 
 STUDY = Study(

@@ -4,59 +4,51 @@ from __future__ import annotations
 
 from functools import partial
 
-from kinfolk.experiments.evidence import Where, best_of, higher, sets_of
-from kinfolk.experiments.feature_quality import measure_quality, named, quality_cells, roc_panel
-from kinfolk.experiments.forms import BAND, FORMS, LABEL_FREE, ORIGINAL, PAPER_FORMS
-from kinfolk.experiments.outcome import Chart, Claim, Table
-from kinfolk.experiments.stands import STANDS
+from kinfolk.experiments.evidence import Place, best, higher, sets_of
+from kinfolk.experiments.feature_quality import measure_quality, quality_cells, roc_chart, roc_tables
+from kinfolk.experiments.forms import (
+    BAND,
+    FORMS,
+    GCN,
+    GCN_BAND,
+    GCN_SELF,
+    LABEL_FREE,
+    ORIGINAL,
+    PAPER_FORMS,
+    TRANSFORMER,
+    TRANSFORMER_BAND,
+)
+from kinfolk.experiments.outcome import Claim, Table
+from kinfolk.experiments.stands import STANDS, paper_sets
 from kinfolk.experiments.task_cells import Found, Study, beside_the_paper
 
-PAPER_COLUMNS = {"ms-celeb": "MS-Celeb", "msmt17": "MSMT17", "veri-776": "VeRi-776"}
-SCORES = {"map": "mAP", "auc": "AUC"}
-GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (form.name for form in PAPER_FORMS)
+PAPER_SETS = {"ms-celeb": "MS-Celeb", "msmt17": "MSMT17", "veri-776": "VeRi-776"}
+LABELS = {form.name: form.name for form in FORMS}
 
 
 def object_tables(found: Found) -> list[Table]:
-    """Return mAP and AUC of every form, beside the paper's mAP on the set it stands for, or on all three."""
+    """Return mAP of every form, beside the paper's on the set it stands for, or on all three."""
+    groups = [[form.name for form in (ORIGINAL, *PAPER_FORMS)], [form.name for form in (LABEL_FREE, BAND)]]
     tables = []
     for here in sets_of(found):
-        stands_for = STANDS[here.data].paper_data if here.data in STANDS else None
-        columns = {name: text for name, text in PAPER_COLUMNS.items() if stands_for in (None, name)}
-        groups = [[form.name for form in (ORIGINAL, *PAPER_FORMS)], [form.name for form in (LABEL_FREE, BAND)]]
-        own = [(cell, row) for cell, row in found if cell.data == here.data]
-        tables += beside_the_paper("table2", groups, own, SCORES, columns)
+        columns = {name: PAPER_SETS[name] for name in paper_sets(here.data)}
+        tables += beside_the_paper("table2", groups, here.found, {"map": "mAP"}, columns)
     return tables
-
-
-def object_charts(found: Found) -> list[Chart]:
-    """Return the ROC curves, a panel for each set."""
-    panels = []
-    for here in sets_of(found):
-        own = [(cell, row) for cell, row in found if cell.data == here.data]
-        panels.append(roc_panel(here.data, own, {form.name: named(form.name) for form in FORMS}))
-    text = (
-        "Pairs that are neighbours in the graph of the features as given: at each share of strangers let through, the "
-    )
-    text += "share of kin that are kept. Higher is better."
-    return [Chart(name="figure4", title="ROC curves", text=text, panels=tuple(panels))]
 
 
 def object_claims(score: str, unit: str, where: str, found: Found) -> list[Claim]:
     """Return what the paper says about Table 2 (mAP) or Figure 4 (AUC)."""
     claims: list[Claim] = []
-    place = Where(where, score, unit)
     for here in sets_of(found):
+        place = Place(where, unit, here.data)
         at = {form.name: here.of_row(form.name, score) for form in (ORIGINAL, *PAPER_FORMS)}
-        enhanced = [at[form.name] for form in PAPER_FORMS]
-        rivals = [e for e in (at[GCN], at[TRANSFORMER], at[GCN_SELF]) if e is not None]
-        if rivals:
-            claims += higher("GCN with band is best", place, here.data, at[GCN_BAND], best_of(rivals))
-        claims += higher("Self attention is better than GCN", place, here.data, at[GCN_SELF], at[GCN])
-        measured = [e for e in enhanced if e is not None]
-        if measured:
-            worst = min(measured, key=lambda e: e.mean)
-            claims += higher("All forms are better than the given features", place, here.data, worst, at[ORIGINAL.name])
-        claims += higher("GCN is the better base for band", place, here.data, at[GCN_BAND], at[TRANSFORMER_BAND])
+        others = {name: e for name, e in at.items() if name != GCN_BAND}
+        claims += best("GCN with band is best", place, at[GCN_BAND], others)
+        claims += higher("Self attention is better than GCN", place, at[GCN_SELF], at[GCN])
+        claims += higher("Band is better than self, base GCN", place, at[GCN_BAND], at[GCN_SELF])
+        claims += higher("Band is better than self, base Transformer", place, at[TRANSFORMER_BAND], at[TRANSFORMER])
+        for form in PAPER_FORMS:
+            claims += higher(f"{form.name} is better than the given features", place, at[form.name], at[ORIGINAL.name])
     return claims
 
 
@@ -76,7 +68,8 @@ STUDIES = {
         tuple(STANDS),
         partial(quality_cells, FORMS),
         measure_quality,
-        charts=object_charts,
-        claims=partial(object_claims, "auc", "AUC", "Section 3.3, Figure 4"),
+        partial(roc_tables, LABELS),
+        partial(roc_chart, "figure4", "ROC curves", LABELS),
+        partial(object_claims, "auc", "AUC", "Section 3.3, Figure 4"),
     ),
 }

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from kinfolk.experiments.evidence import Evidence, Measurements, Where, higher, sets_of
-from kinfolk.experiments.feature_quality import Quality, at_k, measure_quality, roc_panel
-from kinfolk.experiments.forms import ORIGINAL, PAPER_FORMS
-from kinfolk.experiments.markdown import spread
+from kinfolk.experiments.evidence import Evidence, Measurements, Place, best, higher, sets_of
+from kinfolk.experiments.feature_quality import Quality, measure_quality, quality_cells, roc_panel, roc_table
+from kinfolk.experiments.forms import GCN, GCN_BAND, GCN_SELF, ORIGINAL, PAPER_FORMS
 from kinfolk.experiments.outcome import Chart, Claim, Table
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.stands import CELEBRITIES, STANDS, Size, growing
-from kinfolk.experiments.task_cells import Found, Study, TaskCell, needed_seeds
+from kinfolk.experiments.stands import CELEBRITIES, growing
+from kinfolk.experiments.task_cells import Found, Study, TaskCell
 
 PARTS = (1, 3, 5, 7, 9)
 METHODS = (ORIGINAL, *PAPER_FORMS)
-GCN, _, GCN_SELF, _, GCN_BAND = (form.name for form in PAPER_FORMS)
 COMPARED = (GCN, GCN_SELF, GCN_BAND)
-
-
-def scale_cells(names: Sequence[str], seeds: Sequence[int], size: Size | None) -> list[TaskCell]:
-    """Return every method at every scale; the scales of one method follow each other, for they share its training.
-
-    >>> [cell.task.part for cell in scale_cells(["mine"], [0], None)][:6]
-    [1, 3, 5, 7, 9, 1]
-    """
-    return [
-        TaskCell(name, at_k(method, k), Quality(k, part), seed)
-        for name in names
-        for k in [None if size is None else STANDS[name].k[size]]
-        for seed in seeds
-        for method in METHODS
-        if seed in needed_seeds(size is not None, method, False, seeds)
-        for part in PARTS
-    ]
+SCALE_CELLS = partial(quality_cells, METHODS, parts=PARTS)  # the scales of a method follow each other: one training
 
 
 def scale_tables(found: Found) -> list[Table]:
@@ -48,10 +31,10 @@ def scale_tables(found: Found) -> list[Table]:
         rows = []
         for method in METHODS:
             scores = [_at(here, method.name, part, "map") for part in PARTS]
-            shown = [spread(None if e is None else e.values.tolist()) for e in scores]
             lost = _lost(here, method.name, "map")
-            loss = "–" if lost is None else spread((-lost.values).tolist(), sign=True)
-            rows.append((method.name, *shown, loss, *(paper[method.name][f"part{p}"] for p in PARTS)))
+            shown = ["–" if e is None else e.text() for e in scores]
+            change = "–" if lost is None else (-lost).text(sign=True)
+            rows.append((method.name, *shown, change, *(paper[method.name][f"part{p}"] for p in PARTS)))
         tables.append(Table(data=here.data, head=head, rows=tuple(rows)))
     return tables
 
@@ -66,44 +49,55 @@ def auc_tables(found: Found) -> list[Table]:
         for first, last in pairs:
             name = "summation" if (first, last) == pairs[-1] else f"part{first} - part{last}"
             falls = [_fall(here, method, first, last, "auc") for method in COMPARED]
-            shown = ["–" if fall is None else f"{fall.mean:.2f}" for fall in falls]
+            shown = ["–" if fall is None else fall.text(digits=2) for fall in falls]
             rows.append((name, *shown, *(paper[name][method] for method in COMPARED)))
         head = ("fall of AUC", *COMPARED, *(f"{method}, the paper" for method in COMPARED))
         tables.append(Table(data=here.data, head=head, rows=tuple(rows), rules=(len(rows) - 1,)))
     return tables
 
 
+def scale_curves(method: str) -> dict[str, Callable[[TaskCell], bool]]:
+    """Return the ROC curves of a method in Figure 5: one for each scale."""
+    return {f"part {part}": partial(_is, method, part) for part in PARTS}
+
+
 def scale_charts(found: Found) -> list[Chart]:
-    """Return Figure 5: for each of three methods the ROC curves of all scales."""
-    charts = []
-    for number, here in enumerate(sets_of(found)):
-        own = [(cell, row) for cell, row in found if cell.data == here.data]
-        panels = tuple(
-            roc_panel(f"{method}, {here.data}", own, {f"part {p}": partial(_is, method, p) for p in PARTS})
-            for method in COMPARED
-        )
-        text = "A larger test set has more look-alikes. The closer the curves of a panel, the less its form minds."
-        name = "figure5" if number == 0 else f"figure5-{number + 1}"
-        charts.append(Chart(name=name, title=f"ROC curves as the set grows, {here.data}", text=text, panels=panels))
-    return charts
+    """Return Figure 5: for each set and each of three methods the ROC curves of all scales."""
+    panels = [
+        roc_panel(f"{method}, {here.data}", here, scale_curves(method))
+        for here in sets_of(found)
+        for method in COMPARED
+    ]
+    text = "A larger test set has more look-alikes. The closer the curves of a panel, the less its form minds."
+    chart = Chart(name="figure5", title="ROC curves as the set grows", text=text, panels=tuple(panels))
+    return [chart] if panels else []
+
+
+def curve_tables(found: Found) -> list[Table]:
+    """Return the curves of Figure 5 in numbers."""
+    curves = {f"{method}, {part}": wanted for method in COMPARED for part, wanted in scale_curves(method).items()}
+    return [roc_table(here, curves) for here in sets_of(found)]
 
 
 def scale_claims(score: str, unit: str, where: str, found: Found) -> list[Claim]:
     """Return what the paper says about growing sets, by mAP (Table 6) or AUC (Table 7)."""
     claims: list[Claim] = []
-    place = Where(where, score, unit)
     for here in sets_of(found):
-        lost = {method: _lost(here, method, score) for method in COMPARED}
+        place = Place(where, unit, here.data)
+        lost = {method.name: _lost(here, method.name, score) for method in METHODS}
+        for method in (GCN, GCN_SELF):
+            text = f"As the set grows band's {unit} falls less than that of {method}"
+            claims += higher(text, place, lost[method], lost[GCN_BAND])
+        if score == "auc":
+            continue
         claims += higher(
-            f"Band's {unit} falls less than GCN's as the set grows", place, here.data, lost[GCN], lost[GCN_BAND]
+            "As the set grows self falls less than the given features", place, lost[ORIGINAL.name], lost[GCN_SELF]
         )
-        claims += higher(
-            f"Band's {unit} falls less than self's as the set grows", place, here.data, lost[GCN_SELF], lost[GCN_BAND]
-        )
-        if score == "map":
-            last = {method: _at(here, method, PARTS[-1], score) for method in COMPARED}
-            claims += higher("Band is better than self in part 9", place, here.data, last[GCN_BAND], last[GCN_SELF])
-            claims += higher("Self is better than GCN in part 9", place, here.data, last[GCN_SELF], last[GCN])
+        for part in PARTS:
+            at = {method.name: _at(here, method.name, part, score) for method in METHODS}
+            band = at.pop(GCN_BAND)
+            claims += best(f"GCN with band is best in part {part}", place, band, at)
+        claims += higher("Self is better than GCN in part 9", place, at[GCN_SELF], at[GCN])
     return claims
 
 
@@ -120,7 +114,7 @@ def _fall(here: Measurements, row: str, first: int, last: int, score: str) -> Ev
     if before is None or after is None:
         return None
     # the scales have other identities: what is drawn in one says nothing about the other
-    return Evidence(before.values) - Evidence(after.values)
+    return replace(before, draws=None) - replace(after, draws=None)
 
 
 def _lost(here: Measurements, row: str, score: str) -> Evidence | None:
@@ -137,16 +131,17 @@ STUDIES = {
         "Figure 5: ROC curves as the test set grows",
         "The features of Table 6, asked whether two neighbours are of one class.",
         (CELEBRITIES,),
-        scale_cells,
+        SCALE_CELLS,
         measure_quality,
-        charts=scale_charts,
+        curve_tables,
+        scale_charts,
         make=growing,
     ),
     "table6": Study(
         "Table 6: feature quality as the test set grows",
         "Trained once; tested on parts 1, 3, 5, 7 and 9, that many ninths of the identities, each with the one before.",
         (CELEBRITIES,),
-        scale_cells,
+        SCALE_CELLS,
         measure_quality,
         scale_tables,
         claims=partial(scale_claims, "map", "mAP", "Appendix A.3, Table 6"),
@@ -156,7 +151,7 @@ STUDIES = {
         "Table 7: how AUC falls as the test set grows",
         "AUC × 100 of one scale minus that of the next larger one.",
         (CELEBRITIES,),
-        scale_cells,
+        SCALE_CELLS,
         measure_quality,
         auc_tables,
         claims=partial(scale_claims, "auc", "AUC", "Appendix A.3, Table 7"),

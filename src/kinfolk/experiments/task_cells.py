@@ -167,7 +167,7 @@ class Study:
         """Return all that was found, for a report."""
         rows = [row for _, row in found]
         tables = [
-            table.model_copy(update=dict(made=made_by(row for cell, row in found if cell.data == table.data)))
+            table.model_copy(update=dict(made=_made([row for cell, row in found if cell.data == table.data])))
             for table in self.tables(found)
         ]
         return Outcome(
@@ -180,9 +180,18 @@ class Study:
             charts=tuple(self.charts(found)),
             claims=tuple(self.claims(found)),
             cells=len(rows),
-            seconds=round(sum(row.took or row.seconds + row.fit_seconds for row in rows), 1),
-            versions=versions(),
+            seconds=_seconds(rows),
+            versions={name: version for row in rows for name, version in row.versions.items()},
         )
+
+
+def _seconds(rows: Sequence[Scored]) -> float:
+    return round(sum(row.took or row.seconds + row.fit_seconds for row in rows), 1)
+
+
+def _made(rows: Sequence[Scored]) -> str:
+    seeds = sorted({row.seed for row in rows})
+    return f"{made_by(rows)} Seeds {', '.join(map(str, seeds))}; {_seconds(rows):,.0f} s."
 
 
 def said(cell: TaskCell, row: Scored, new: bool) -> str:
