@@ -23,7 +23,7 @@ from kinfolk.report.figures import COLORS, GRID, PAPER, labelled_map, to_svg
 
 INK = "#1c2330"
 COLUMNS = 3
-PANEL_INCHES = {1: (5.6, 3.7), 2: (4.5, 3.4), 3: (3.75, 3.2)}
+PANEL_INCHES = {1: (4.6, 3.3), 2: (4.5, 3.3), 3: (3.75, 3.2)}
 STYLES = ("-", "-.", ":")  # dashes are the paper's
 MARKERS = ("o", "^", "s", "D")
 FEW_POINTS = 20
@@ -44,7 +44,7 @@ KNOWN = {
     "different classes": COLORS[1],
 }
 # the colours that follow the page, light or dark
-THEME = {INK: "var(--ink)", GRID: "var(--line)", "#ffffff": "var(--paper)"}
+THEME = {INK: "var(--ink)", GRID: "var(--line)", "#ffffff": "var(--paper)", COLORS[0].lower(): "var(--kin)"}
 # a dollar in the name of a set is a dollar, no mathematics
 LOOK = {"text.parse_math": False, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "font.size": 9.5}
 
@@ -56,7 +56,7 @@ class Look(NamedTuple):
     style: str
 
 
-def draw_chart(chart: Chart) -> Figure:
+def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
     """Draw the panels, three a row, with one legend below for all of them.
 
     >>> line = Line(label="band", x=(10.0, 20.0), y=(80.0, 82.0), spread=(0.5, 0.4))
@@ -64,7 +64,7 @@ def draw_chart(chart: Chart) -> Figure:
     >>> len(draw_chart(Chart(name="figure4", title="", text="", panels=(panel,) * 4)).axes)
     4
     """
-    columns = min(len(chart.panels), COLUMNS)
+    columns = min(len(chart.panels), columns)
     rows = -(-len(chart.panels) // columns)
     width, height = PANEL_INCHES[columns]
     looks = _looks(chart.panels)
@@ -82,14 +82,14 @@ def draw_chart(chart: Chart) -> Figure:
     return figure
 
 
-def chart_svg(chart: Chart) -> str:
+def chart_svg(chart: Chart, columns: int = COLUMNS) -> str:
     """Return the chart as an SVG element in the colours of the page it stands on, light or dark."""
-    svg = to_svg(draw_chart(chart))
+    svg = to_svg(draw_chart(chart, columns))
     for color, variable in THEME.items():
         svg = svg.replace(color, variable)
     # several charts stand on one page, and each calls its parts figure_1, axes_1, ...
-    own = re.sub(r"\W", "-", chart.name)
-    svg = re.sub(r'(\bid="|"#|url\(#)', rf"\1{own}-", svg)
+    own = f"{re.sub(r'[^a-z0-9]', '-', chart.name.lower())}-{columns}"
+    svg = re.sub(r'(\bid="|"#|url\(#)', rf"\g<1>{own}-", svg)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.title)}" ', 1)
 
 

@@ -129,7 +129,7 @@ def _slug(name: str) -> str:
     >>> _slug("table3-celeb_like (generated)"), _slug("../../etc"), _slug("…")
     ('table3-celeb_like-generated', 'etc', 'unnamed')
     """
-    return re.sub(r"[^\w.]+", "-", name, flags=re.ASCII).strip("-.") or "unnamed"
+    return re.sub(r"\W+", "-", name, flags=re.ASCII).strip("-") or "unnamed"
 
 
 def _free_stem(stem: Path, suffixes: tuple[str, ...], taken: Iterable[Path]) -> Path:

@@ -49,18 +49,25 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """An SVG picture with a sentence that says what to see in it; `themed`: its colours follow the page."""
+    """An SVG picture with a sentence that says what to see in it.
+
+    `narrow`: the same for a narrow screen. `themed`: its colours follow the page.
+    """
 
     title: str
     svg: str
     text: str = ""
+    narrow: str = ""
     themed: bool = False
     kind: str = field(default="figure", init=False)
 
     @property
-    def markup(self) -> Markup:
-        """The picture as HTML."""
-        return Markup(self.svg)  # made by our own figures, which write user input as outlines or escaped
+    def pictures(self) -> Mapping[str, Markup]:
+        """The picture as HTML, for each kind of screen."""
+        # made by our own figures, which write user input as outlines or escaped
+        if not self.narrow:
+            return {"all": Markup(self.svg)}
+        return {"broad": Markup(self.svg), "narrow": Markup(self.narrow)}
 
 
 @dataclass(frozen=True)

@@ -131,9 +131,14 @@ def data_sets(outcomes: Iterable[Outcome]) -> list[str]:
 
 def _chapter(outcome: Outcome) -> Chapter:
     sections: list[Section] = [page_table(table, table.data) for table in outcome.tables]
-    sections += [Figure(chart.title, chart_svg(chart), chart.text, themed=True) for chart in outcome.charts]
+    sections += map(_figure, outcome.charts)
     sections += [case_section(case) for case in outcome.cases]
     return Chapter(outcome.name, outcome.title, sections, outcome.about, outcome.title.split(":")[0])
+
+
+def _figure(chart: found.Chart) -> Figure:
+    narrow = chart_svg(chart, columns=1) if len(chart.panels) > 1 else ""
+    return Figure(chart.title, chart_svg(chart), chart.text, narrow, themed=True)
 
 
 def _claim_row(claim: found.Claim, outcome: Outcome) -> ClaimRow:

@@ -45,7 +45,7 @@
       ...data, count, classes, largest,
       kin: (i, j) => data.labels[i] === data.labels[j],
       color: node => color.get(data.labels[node]),
-      strength: weight => Math.sqrt(clamp(weight / largest, 0, 1)),
+      strength: (weight, most = largest) => Math.sqrt(clamp(weight / most, 0, 1)),
       orders: { class: classes.flatMap(group => group.nodes), rank: nodes },
       along: (form, side, node) => nodes.map(other => side === "from" ? form.weights[node][other] : form.weights[other][node]),
       say: node => `${data.nodes[node]}, class ${data.labels[node]}`,
@@ -79,7 +79,7 @@
       this.element.setAttribute("viewBox", `0 0 ${WIDTH} ${this.height}`);
       this.element.setAttribute("aria-hidden", "true");
       this.overview = element("g", {}, this.element);
-      for (const [i, j] of study.overview(form)) this.line(this.overview, i, j, 0.08, 0.55, 2.2);
+      for (const [i, j] of study.overview(form)) this.line(this.overview, i, j, { faint: 0.08, strong: 0.55, width: 2.2 });
       this.chosen = element("g", {}, this.element);
       for (const x of [LEFT - NODE, RIGHT]) order.forEach(node => this.node(this.element, x, node, {}));
       element("text", { x: 0, y: this.place[0] + 3 }, this.element, "probe");
@@ -95,8 +95,8 @@
       }, parent);
     }
 
-    line(parent, i, j, faint, strong, width) {
-      const t = this.study.strength(this.form.weights[i][j]), middle = (LEFT + RIGHT) / 2;
+    line(parent, i, j, { faint, strong, width, most }) {
+      const t = this.study.strength(this.form.weights[i][j], most), middle = (LEFT + RIGHT) / 2;
       const [y, z] = [this.place[i], this.place[j]];
       element("path", {
         d: `M${LEFT} ${y}C${middle} ${y} ${middle} ${z} ${RIGHT} ${z}`, fill: "none",
@@ -115,7 +115,7 @@
       }
     }
 
-    show(side, node, partner, scale) {
+    show(side, node, partner, most) {
       this.chosen.replaceChildren();
       this.overview.style.display = this.names.style.display = side === null ? "" : "none";
       if (side === null) return;
@@ -123,10 +123,10 @@
       weights.forEach((weight, other) => {
         if (other === node) return; // it listens to itself most of all, which would dwarf the others
         const [i, j] = side === "from" ? [node, other] : [other, node];
-        if (weight > 0) this.line(this.chosen, i, j, 0.15, 0.95, 5);
+        if (weight > 0) this.line(this.chosen, i, j, { faint: 0.12, strong: 0.95, width: 4.5, most });
         if (side === "from") {
           element("rect", {
-            x: BARS, y: this.place[other] - height / 2, width: 74 * weight / scale, height,
+            x: BARS, y: this.place[other] - height / 2, width: 74 * weight / most, height,
             fill: `var(--${this.study.kin(node, other) ? "kin" : "stranger"})`,
           }, this.chosen);
         }
@@ -228,7 +228,7 @@
 
     function show() {
       const { side, node, other } = choice();
-      const scale = side === null ? 1 : study.largestBut(side, node);
+      const most = side === null ? 1 : study.largestBut(side, node);
       for (const { form, view, readout } of panels) {
         if (side === null) {
           view.show(null);
@@ -236,7 +236,7 @@
           continue;
         }
         const partner = other ?? study.strongest(form, side, node);
-        view.show(side, node, partner, scale);
+        view.show(side, node, partner, most);
         readout.textContent = read(form, side, node, partner, other === null);
       }
       const kept = state.pinned ? " \u00b7 kept, Escape lets it go" : "";
