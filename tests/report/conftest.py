@@ -14,6 +14,12 @@ def run():
 
 
 @pytest.fixture(scope="session")
-def report(run, tmp_path_factory):
-    """The page of that run."""
-    return write_page(run_page(run), tmp_path_factory.mktemp("run") / "report.html")
+def page(run):
+    """What is to stand on the page of that run."""
+    return run_page(run)
+
+
+@pytest.fixture(scope="session")
+def report(page, tmp_path_factory):
+    """The page of that run, as a file."""
+    return write_page(page, tmp_path_factory.mktemp("run") / "report.html")

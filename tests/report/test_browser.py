@@ -170,9 +170,9 @@ def test_the_keyboard_reaches_every_node(opened, report):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     assert "kept" in said.inner_text()
-    for _ in range(45):
-        page.keyboard.press("ArrowDown")
-    assert "kept" in said.inner_text()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowDown")
+    assert "class 6" in said.inner_text() and "kept" in said.inner_text()
     page.keyboard.press("Escape")
     assert said.inner_text().startswith("On the left")
 

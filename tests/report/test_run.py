@@ -26,8 +26,7 @@ def test_outcomes_follow_the_paper_and_unknown_ones_come_last(run, html):
     assert re.findall(r'<li><a href="#(.*?)"', html) == ["claims", *names, "made"]
 
 
-def test_the_summary_says_how_much_was_measured_and_with_what(run):
-    page = run_page(run)
+def test_the_summary_says_how_much_was_measured_and_with_what(page):
     assert page.lead == "2 tables, 2 figures and 2 studies, measured on 4 data sets with 3 seeds."
     assert page.facts["measured in"] == "2 h 35 min"
     assert page.facts["cells"] == "319"
@@ -98,10 +97,12 @@ def test_attention_between_strangers_equals_counting_it():
         assert share == pytest.approx(sum(study.weights[form][i][j] for i, j in pairs) / 9)
 
 
-def test_numbers_that_are_none_do_not_reach_the_script():
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_case_study_with_a_value_that_is_no_number_is_refused(value):
     study = case_study(np.random.default_rng(0), (2,), "toy")
-    broken = study.model_copy(update=dict(weights={"self": ((float("nan"), 1.0), (0.0, float("inf")))}))
-    assert "NaN" not in case_section(broken).json and "Infinity" not in case_section(broken).json
+    broken = study.model_copy(update=dict(weights={"self": ((value, 1.0), (0.0, 1.0))}))
+    with pytest.raises(InputError, match="self in the case study of toy has a value that is no number"):
+        run_page([Outcome(name="look", title="", about="", cases=(broken,))])
 
 
 LINE = Line(label="a", x=(1.0,), y=(1.0, 2.0))

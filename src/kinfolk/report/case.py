@@ -39,4 +39,4 @@ def strangers(study: CaseStudy) -> dict[str, float]:
 
 
 def _rounded(values: NDArray[np.float64]) -> list[list[float]]:
-    return np.nan_to_num(values, posinf=0, neginf=0).round(DIGITS).tolist()
+    return values.round(DIGITS).tolist()

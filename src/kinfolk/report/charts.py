@@ -24,7 +24,8 @@ from kinfolk.report.figures import COLORS, GRID, PAPER, labelled_map, to_svg
 INK = "#1c2330"
 COLUMNS = 3
 PANEL_INCHES = {1: (4.6, 3.3), 2: (4.5, 3.3), 3: (3.75, 3.2)}
-STYLES = ("-", "-.", ":")  # dashes are the paper's
+Style = Literal["-", "-.", ":"]
+STYLES: tuple[Style, ...] = ("-", "-.", ":")  # dashes are the paper's
 MARKERS = ("o", "^", "s", "D")
 FEW_POINTS = 20
 FEW_TICKS = 8
@@ -46,14 +47,20 @@ KNOWN = {
 # the colours that follow the page, light or dark
 THEME = {INK: "var(--ink)", GRID: "var(--line)", "#ffffff": "var(--paper)", COLORS[0].lower(): "var(--kin)"}
 # a dollar in the name of a set is a dollar, no mathematics
-LOOK = {"text.parse_math": False, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "font.size": 9.5}
+LOOK: dict[Any, Any] = {
+    "text.parse_math": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "font.size": 9.5,
+}
 
 
 class Look(NamedTuple):
     """How one method is drawn in all panels of a chart."""
 
     color: str
-    style: str
+    style: Style
 
 
 def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
@@ -121,8 +128,8 @@ def _draw_lines(ax: Axes, panel: Lines, looks: Mapping[str, Look]) -> None:
 def _draw_line(ax: Axes, line: Line, look: Look) -> None:
     few = len(line.x) <= FEW_POINTS
     if line.paper:
-        marker = dict(marker="s" if few else "", markersize=4, markerfacecolor="none")
-        ax.plot(line.x, line.y, "--", color=look.color, linewidth=1.3, alpha=0.75, **marker)
+        (drawn,) = ax.plot(line.x, line.y, "--", color=look.color, linewidth=1.3, alpha=0.75)
+        drawn.set(marker="s" if few else "", markersize=4, markerfacecolor="none")
         return
     ax.plot(line.x, line.y, look.style, color=look.color, linewidth=1.9, marker="o" if few else "", markersize=4)
     if line.spread is not None:
@@ -174,8 +181,8 @@ def _draw_map(ax: Axes, panel: Map) -> None:
     else:
         looks = dict(zip(classes, cycle(product(MARKERS, COLORS)), strict=False))
         for marker, color in dict.fromkeys(looks.values()):
-            here = points[[looks[label] == (marker, color) for label in labels]]
-            ax.scatter(*here.T, s=11, marker=marker, color=color, linewidths=0, alpha=0.75)
+            x, y = points[[looks[label] == (marker, color) for label in labels]].T
+            ax.scatter(x, y, s=11, marker=marker, color=color, linewidths=0, alpha=0.75)
         ax.set(xticks=[], yticks=[])
     ax.spines[:].set_color(GRID)
     for dots in ax.collections:
@@ -186,7 +193,7 @@ def _scale(ax: Axes, which: Literal["x", "y"], log: bool, values: Sequence[float
     """Make an axis logarithmic, with plain numbers at its ticks: at the values themselves where they are few."""
     if not log or not any(value > 0 for value in values):
         return
-    ax.set(**{f"{which}scale": "log"})  # type: ignore[arg-type]
+    ax.set(**{f"{which}scale": "log"})
     axis = ax.xaxis if which == "x" else ax.yaxis
     axis.set_major_formatter(FuncFormatter(_plain))
     different = sorted({value for value in values if value > 0})

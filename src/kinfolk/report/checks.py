@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from kinfolk.errors import InputError
@@ -52,4 +53,6 @@ def _case_misfits(case: CaseStudy) -> Iterator[str]:
         yield f"the case study of {case.data} has {count} nodes and {len(case.labels)} labels"
     for name, matrix in {"similarities": case.similarities, **case.weights}.items():
         if len(matrix) != count or any(len(row) != count for row in matrix):
-            yield f"{name} in the case study of {case.data} are not {count} x {count}"
+            yield f"{name} in the case study of {case.data} is not {count} x {count}"
+        if not all(map(math.isfinite, (value for row in matrix for value in row))):
+            yield f"{name} in the case study of {case.data} has a value that is no number"

@@ -78,7 +78,7 @@ def claim_counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
     >>> claim_counts([])
     {'holds': 0, 'does not hold': 0, 'undecided': 0}
     """
-    counts = Counter(claim.verdict for outcome in outcomes for claim in outcome.claims)
+    counts = Counter[str](claim.verdict for outcome in outcomes for claim in outcome.claims)
     return {verdict: counts[verdict] for verdict in CARDS}
 
 
@@ -126,7 +126,12 @@ def duration(seconds: float) -> str:
 
 def data_sets(outcomes: Iterable[Outcome]) -> list[str]:
     """Return the names of all sets, as they first appear."""
-    return list(dict.fromkeys(part.data for one in outcomes for part in (*one.tables, *one.claims, *one.cases)))
+    names: list[str] = []
+    for one in outcomes:
+        names += [table.data for table in one.tables]
+        names += [claim.data for claim in one.claims]
+        names += [case.data for case in one.cases]
+    return list(dict.fromkeys(names))
 
 
 def _chapter(outcome: Outcome) -> Chapter:

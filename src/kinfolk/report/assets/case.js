@@ -280,6 +280,8 @@
         ArrowDown: () => step(matrix ? "from" : state.side, 1),
         ArrowLeft: () => { if (lines) state.side = "from"; step(lines ? "from" : "to", lines ? 0 : -1); },
         ArrowRight: () => { if (lines) state.side = "to"; step("to", lines ? 0 : 1); },
+        Home: () => step(matrix ? "from" : state.side, -study.count),
+        End: () => step(matrix ? "from" : state.side, study.count),
         Enter: () => { const { side, node } = choice(); if (side !== null) toggle(side, node); },
         Escape: () => { state.pinned = null; point({}); },
       }[event.key];
