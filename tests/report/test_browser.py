@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from kinfolk.experiments.outcome import CaseStudy
+from kinfolk.report.case import case_section
 from kinfolk.report.page import Card, Table, write_page
 from kinfolk.report.page import Page as Report
 
@@ -193,6 +195,37 @@ def test_the_matrix_shows_pairs_in_both_orders(opened, report):
     assert "listens to item 1," in readouts(page, SHORT)[0]
     case.get_by_role("button", name="lines").click()
     assert case.locator("canvas").count() == 0
+
+
+def a_study(count: int, labels: list[int], forms: int) -> CaseStudy:
+    even = [[1 / count] * count] * count
+    weights = {f"form {number}": even for number in range(forms)}
+    nodes = [f"node {number}" for number in range(count)]
+    return CaseStudy(data="odd", text="", nodes=nodes, labels=labels, similarities=even, weights=weights)
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        a_study(1, [7], 1),
+        a_study(3, [2, 2, 2], 6),
+        a_study(160, list(range(160)), 3),
+        a_study(2, [-1, 5], 2).model_copy(update=dict(weights={"none": ((0.0, 0.0), (0.0, 0.0))})),
+        a_study(2, [0, 1], 0),
+    ],
+    ids=["one node", "one class", "all strangers", "no attention", "no forms"],
+)
+def test_odd_case_studies_throw_nothing(opened, tmp_path, study):
+    page = opened(write_page(Report("Test", "", [], [case_section(study)]), tmp_path / "odd.html"))
+    views = page.locator(".view")
+    assert views.count() == len(study.weights)
+    for view in ("lines", "matrix"):
+        page.get_by_role("button", name=view).click()
+        if views.count():
+            views.last.hover()
+            views.first.focus()
+            for key in ("ArrowDown", "ArrowRight", "Enter", "End", "ArrowLeft", "Home", "Escape"):
+                page.keyboard.press(key)
 
 
 def colours(screenshot: bytes) -> int:

@@ -91,7 +91,7 @@ def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
 
 def chart_svg(chart: Chart, columns: int = COLUMNS) -> str:
     """Return the chart as an SVG element in the colours of the page it stands on, light or dark."""
-    svg = to_svg(draw_chart(chart, columns))
+    svg = to_svg(draw_chart(chart, columns), tight=False)
     for color, variable in THEME.items():
         svg = svg.replace(color, variable)
     # several charts stand on one page, and each calls its parts figure_1, axes_1, ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -85,18 +84,13 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims with their verdicts, to be sorted and filtered."""
+    """Claims to be sorted and filtered; `counts`: how many have each verdict."""
 
     title: str
     rows: Sequence[ClaimRow]
+    counts: Mapping[str, int]
     text: str = ""
     kind: str = field(default="claims", init=False)
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """How many claims have each verdict, the best first."""
-        counted = Counter(row.verdict for row in self.rows)
-        return {verdict: counted[verdict] for verdict in ("holds", "does not hold", "undecided") if counted[verdict]}
 
 
 @dataclass(frozen=True)
@@ -120,13 +114,14 @@ Section = Table | Figure | Claims | Case
 
 @dataclass(frozen=True)
 class Chapter:
-    """Sections under one heading, in the table of contents; `name`: where links go."""
+    """Sections under one heading, in the table of contents; `name`: where links go; `verdicts`: on how many claims."""
 
     name: str
     title: str
     sections: Sequence[Section]
     text: str = ""
     short: str = ""
+    verdicts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import kinfolk
 from kinfolk.experiments import outcome as found
@@ -55,14 +55,14 @@ def run_page(outcomes: Iterable[Outcome]) -> Page:
     ordered = in_paper_order(outcomes)
     for outcome in ordered:
         refuse_misfits(outcome)
-    claims = [_claim_row(claim, outcome) for outcome in ordered for claim in outcome.claims]
+    claims = Claims("", [_claim_row(claim, one) for one in ordered for claim in one.claims], claim_counts(ordered))
     chapters = [*map(_chapter, ordered), Chapter("made", "How it was made", [_made_table(ordered)])]
-    if claims:
-        chapters.insert(0, Chapter("claims", "What the paper claims", [Claims("", claims)], CLAIMS_TEXT, "Claims"))
+    if claims.rows:
+        chapters.insert(0, Chapter("claims", "What the paper claims", [claims], CLAIMS_TEXT, "Claims"))
     return Page(
         "kinfolk: the paper, measured again",
         _lead(ordered),
-        _cards(ordered) if claims else [],
+        _cards(claims.counts) if claims.rows else [],
         [],
         f"kinfolk {kinfolk.__version__}",
         _facts(ordered),
@@ -138,7 +138,8 @@ def _chapter(outcome: Outcome) -> Chapter:
     sections: list[Section] = [page_table(table, table.data) for table in outcome.tables]
     sections += map(_figure, outcome.charts)
     sections += [case_section(case) for case in outcome.cases]
-    return Chapter(outcome.name, outcome.title, sections, outcome.about, outcome.title.split(":")[0])
+    verdicts = claim_counts([outcome])
+    return Chapter(outcome.name, outcome.title, sections, outcome.about, outcome.title.split(":")[0], verdicts)
 
 
 def _figure(chart: found.Chart) -> Figure:
@@ -151,8 +152,7 @@ def _claim_row(claim: found.Claim, outcome: Outcome) -> ClaimRow:
     return ClaimRow(claim.claim, claim.where, claim.data, claim.verdict, claim.figures, outcome.name, place)
 
 
-def _cards(outcomes: Iterable[Outcome]) -> list[Card]:
-    counts = claim_counts(outcomes)
+def _cards(counts: Mapping[str, int]) -> list[Card]:
     return [Card(str(counts[verdict]), label, tone=tone) for verdict, (tone, label) in CARDS.items()]
 
 

@@ -249,7 +249,7 @@
       const most = isStrongest ? " most" : "";
       const verb = side === "from" ? `listens${most} to` : `is heard${most} by`;
       const own = percent(study.ownShare(form, side, node));
-      const share = side === "from" ? `${own} of its attention goes to its own class` : `${own} of who hears it is its own class`;
+      const share = side === "from" ? `${own} of its attention goes to its own class` : `${own} of the attention it gets is from its own class`;
       return `${verb} ${study.say(partner)}\nweight ${form.weights[i][j].toFixed(3)}, cosine ${study.similarities[i][j].toFixed(2)}\n${share}`;
     }
 
