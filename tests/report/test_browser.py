@@ -15,6 +15,7 @@ from kinfolk.experiments.outcome import CaseStudy
 from kinfolk.report.case import case_section
 from kinfolk.report.page import Card, Table, write_page
 from kinfolk.report.page import Page as Report
+from kinfolk.report.run import run_page
 
 FORMS = 3
 SHORT, LONG = 0, 1  # the case studies of the run: 41 and 121 nodes
@@ -41,6 +42,13 @@ def browser(chromium):
         browser = playwright.chromium.launch(executable_path=chromium)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def plain(run, tmp_path_factory):
+    """The same page without charts, which opens in no time."""
+    outcomes = [outcome.model_copy(update=dict(charts=())) for outcome in run]
+    return write_page(run_page(outcomes), tmp_path_factory.mktemp("run") / "plain.html")
 
 
 @pytest.fixture
@@ -89,8 +97,8 @@ def test_the_page_opens_and_its_contents_lead_everywhere(opened, report):
     assert len(names) == len(set(names))
 
 
-def test_a_column_sorts_up_down_and_back_and_what_is_missing_stays_last(opened, report):
-    page = opened(report)
+def test_a_column_sorts_up_down_and_back_and_what_is_missing_stays_last(opened, plain):
+    page = opened(plain)
     table = "#table3 .part:nth-of-type(1)"
     head = page.locator(f"{table} th button").nth(1)
     printed = column(page, table, 2)
@@ -113,8 +121,8 @@ def test_a_column_sorts_up_down_and_back_and_what_is_missing_stays_last(opened, 
     assert column(page, table, 1) == sorted(column(page, table, 1), key=str.lower)
 
 
-def test_claims_are_filtered_by_their_verdict_and_sorted_within(opened, report):
-    page = opened(report)
+def test_claims_are_filtered_by_their_verdict_and_sorted_within(opened, plain):
+    page = opened(plain)
     rows = page.locator("#claims tbody tr:visible")
     assert rows.count() == 11
     page.get_by_role("button", name="does not hold 2").click()
@@ -127,8 +135,8 @@ def test_claims_are_filtered_by_their_verdict_and_sorted_within(opened, report):
 
 
 @pytest.mark.parametrize("case", [SHORT, LONG])
-def test_pointing_at_a_node_shows_its_weights_in_every_panel(opened, report, case):
-    page = opened(report)
+def test_pointing_at_a_node_shows_its_weights_in_every_panel(opened, plain, case):
+    page = opened(plain)
     assert readouts(page, case) == [""] * FORMS
     point_at(page, case, 0.15, 0.015)
     said = page.locator(".case").nth(case).locator(".said")
@@ -144,8 +152,8 @@ def test_pointing_at_a_node_shows_its_weights_in_every_panel(opened, report, cas
     assert readouts(page, case) == [""] * FORMS
 
 
-def test_a_click_keeps_a_node_until_it_is_let_go(opened, report):
-    page = opened(report)
+def test_a_click_keeps_a_node_until_it_is_let_go(opened, plain):
+    page = opened(plain)
     point_at(page, SHORT, 0.15, 0.02)
     page.mouse.down()
     page.mouse.up()
@@ -159,8 +167,8 @@ def test_a_click_keeps_a_node_until_it_is_let_go(opened, report):
     assert "kept" not in said.inner_text()
 
 
-def test_the_keyboard_reaches_every_node(opened, report):
-    page = opened(report)
+def test_the_keyboard_reaches_every_node(opened, plain):
+    page = opened(plain)
     page.locator(".view").first.focus()
     said = page.locator(".said").first
     page.keyboard.press("ArrowDown")
@@ -179,8 +187,8 @@ def test_the_keyboard_reaches_every_node(opened, report):
     assert said.inner_text().startswith("On the left")
 
 
-def test_the_matrix_shows_pairs_in_both_orders(opened, report):
-    page = opened(report)
+def test_the_matrix_shows_pairs_in_both_orders(opened, plain):
+    page = opened(plain)
     case = page.locator(".case").first
     case.get_by_role("button", name="matrix").click()
     assert case.locator("canvas").count() == FORMS
