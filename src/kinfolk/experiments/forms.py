@@ -101,26 +101,35 @@ class Workshop:
         if method.settings is None:
             return Enhanced(unit_rows(data.test), None, 0.0, 0.0)
         start = time.perf_counter()
-        enhancer = _fitted(method, data.train if method.labelled else data.test, data, seed)
-        fitted = time.perf_counter()
+        enhancer = fitted(method, data.train if method.labelled else data.test, data, seed)
+        middle = time.perf_counter()
         Z = enhancer.transform(data.test)
-        return Enhanced(Z, enhancer, round(fitted - start, 2), round(time.perf_counter() - fitted, 2))
+        return Enhanced(Z, enhancer, round(middle - start, 2), round(time.perf_counter() - middle, 2))
 
     def _make_tuning(self, method: Method, data: Data, seed: int) -> Tuning:
         labels = labels_of(data.train)
         if method.settings is None:
             return Tuning(unit_rows(data.train), labels)
         if not method.labelled:
-            return Tuning(_fitted(method, data.train, data, seed).transform(data.train), labels)
+            return Tuning(fitted(method, data.train, data, seed).transform(data.train), labels)
         learned = half_of(labels, seed)
-        enhancer = _fitted(method, data.train.take(learned), data, seed)
+        enhancer = fitted(method, data.train.take(learned), data, seed)
         return Tuning(enhancer.transform(data.train.take(~learned)), labels[~learned])
 
 
-def _fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
+def fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
+    """Return the enhancer of a method, fitted to a part of the data.
+
+    >>> import kinfolk as kf
+    >>> data = Data.of(kf.datasets.person_like(20, dim=16))
+    >>> fitted(LABEL_FREE, data.test, data, seed=0).trained_
+    False
+    """
     assert method.settings is not None
-    k = data.kin_k if method.settings.get("model") == "subgraph" else "auto"
-    enhancer = GraphEnhancer(**{"k": k, **method.settings}, random_state=seed, show_progress=False)
+    settings = dict(method.settings)
+    if settings.get("model") == "subgraph" and "k" not in settings:
+        settings["k"] = data.kin_k
+    enhancer = GraphEnhancer(**settings, random_state=seed, show_progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KeptTrainingFreeWarning)
         return enhancer.fit(part, part.labels if method.labelled else None)
