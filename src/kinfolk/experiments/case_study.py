@@ -66,7 +66,8 @@ def case_study(
     ('C0_node0', ['persons', 'persons', 'persons'])
     """
     start = time.perf_counter()
-    tables, claims, cases, curves = [], [], [], []
+    tables, claims, cases = [], [], []
+    curves: list[Lines] = []
     for name, data in sets.items():
         case, heard, log = _studied(name, data, seed, quick)
         cases.append(case)
