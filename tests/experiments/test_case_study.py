@@ -87,14 +87,15 @@ def test_where_no_subgraph_has_three_classes_the_noise_alone_decides():
     assert choose_probe(labels, neighbors) == 3
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
+@given(st.lists(st.integers(-1, 5), min_size=1, max_size=30))
 def test_names_tell_classes_apart_in_the_order_they_appear(labels):
     names, classes = node_names(labels)
     assert classes[0] == 0
     for i, name in enumerate(names):
         assert name == f"C{classes[i]}_node{i}"
         assert classes[i] <= max(classes[:i], default=-1) + 1
-        assert all((classes[i] == classes[j]) == (labels[i] == labels[j]) for j in range(len(labels)))
+        for j in range(i):
+            assert (classes[i] == classes[j]) == (labels[i] == labels[j] >= 0)
 
 
 def test_k_grows_while_the_training_part_is_quiet(data):

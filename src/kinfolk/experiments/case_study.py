@@ -131,11 +131,14 @@ def choose_probe(labels: NDArray[np.int64], neighbors: NDArray[np.integer], seed
 def node_names(labels: Sequence[int]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return "C<class>_node<place>" of each node, and its class, numbered in the order in which classes appear.
 
+    A node whose class is unknown, a label below zero, is a class of its own.
+
     >>> node_names([7, 7, 2, 7])
     (('C0_node0', 'C0_node1', 'C1_node2', 'C0_node3'), (0, 0, 1, 0))
     """
-    order = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    classes = tuple(order[label] for label in labels)
+    told_apart = [label if label >= 0 else -1 - place for place, label in enumerate(labels)]
+    order = {label: number for number, label in enumerate(dict.fromkeys(told_apart))}
+    classes = tuple(order[label] for label in told_apart)
     return tuple(f"C{number}_node{place}" for place, number in enumerate(classes)), classes
 
 

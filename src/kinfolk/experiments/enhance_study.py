@@ -128,8 +128,8 @@ def _enhanced(
     fs: FeatureSet, learn_from: FeatureSet | None, seed: int
 ) -> Iterator[tuple[str, NDArray[np.float32], GraphEnhancer | None]]:
     yield RAW, unit_rows(fs), None
-    free = GraphEnhancer(random_state=seed).fit(fs)
-    yield LABEL_FREE, free.transform(fs), free
+    free = GraphEnhancer(random_state=seed)
+    yield LABEL_FREE, free.fit_transform(fs), free
     if learn_from is not None:
         trained = GraphEnhancer(random_state=seed).fit(learn_from, learn_from.labels)
         yield TRAINED, trained.transform(fs), trained

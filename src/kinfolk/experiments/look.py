@@ -84,7 +84,7 @@ def look(sets: Mapping[str, Data], seed: int = 0, quick: bool = False, say: Call
 def _studied(name: str, data: Data, seed: int) -> tuple[EnhanceStudy, list[Clustered]]:
     k = min(PAIRS_K, len(data.test) - 1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KeptTrainingFreeWarning)  # the curves say so
+        warnings.simplefilter("ignore", KeptTrainingFreeWarning)  # the table says so
         study = enhance_study(name, "", data.test, data.train, k=k, seed=seed)
     kin = [Kin(enhancer=version.enhancer, random_state=seed) for version in study.versions]
     return study, [Clustered(v, c.fit_predict(data.test)) for v, c in zip(study.versions, kin, strict=True)]
@@ -102,10 +102,15 @@ def _table(name: str, study: EnhanceStudy, found: Sequence[Clustered]) -> Table:
     rows: list[Row] = []
     for clustered, row in zip(found, scores, strict=True):
         shown = [f"**{s:.1f}**" if s == b else f"{s:.1f}" for s, b in zip(row, best, strict=True)]
-        rows.append((f"{clustered.version.name} + Kin", *shown, *_counted(clustered.clusters)))
+        rows.append((f"{_title(clustered.version)} + Kin", *shown, *_counted(clustered.clusters)))
     rows.append(("the classes themselves", "", "", "", *_counted(study.labels)))
     head = ("", "mAP", "F_P", "F_B", "clusters", "singletons")
     return Table(data=name, head=head, rows=tuple(rows), rules=(len(found),), made=f"By commit {commit()}.")
+
+
+def _title(version: Version) -> str:
+    kept = version.name == TRAINED and version.enhancer is not None and not version.enhancer.trained_
+    return f"{version.name} (label-free form kept)" if kept else version.name
 
 
 def _counted(labels: NDArray[np.int64]) -> tuple[str, str]:
@@ -146,7 +151,7 @@ def _similarities(study: EnhanceStudy) -> Chart:
         edges = np.linspace(version.similarities.min(), version.similarities.max() + 1e-6, BINS + 1)
         panels.append(
             Histogram(
-                title=f"{version.name}, mAP {version.map:.1f}",
+                title=f"{_title(version)}, mAP {version.map:.1f}",
                 xlabel="cosine of two neighbours",
                 edges=tuple(edges.tolist()),
                 counts={
@@ -167,7 +172,7 @@ def _sizes(study: EnhanceStudy, found: Sequence[Clustered]) -> Chart:
     edges = doubling_edges(max(some.max(initial=1) for some in (classes, *sizes)))
     panels = [
         Histogram(
-            title=f"{clustered.version.name} + Kin",
+            title=f"{_title(clustered.version)} + Kin",
             xlabel="items",
             edges=tuple(edges.tolist()),
             counts={"classes": counted_between(edges, classes), "clusters": counted_between(edges, some)},
@@ -202,7 +207,7 @@ def _map(study: EnhanceStudy, data: Data, seed: int) -> Chart:
     labels = tuple(study.labels[shown].tolist())
     panels = [
         Map(
-            title=f"{version.name}, mAP {version.map:.1f}",
+            title=f"{_title(version)}, mAP {version.map:.1f}",
             x=_numbers(points[:, 0]),
             y=_numbers(points[:, 1]),
             labels=labels,
