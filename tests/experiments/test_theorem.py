@@ -16,6 +16,7 @@ from kinfolk.experiments.theorem import (
     bound_suffices,
     error_lines,
     estimates,
+    fairest_cut,
     fewer_errors_claim,
     grid,
     theorem,
@@ -76,13 +77,28 @@ def test_a_bound_that_asks_for_too_few_tests_is_found_out(monkeypatch):
 def test_enough_tests_are_enough_and_two_are_not(monkeypatch):
     claim = fewer_errors_claim(nodes=60, seed=1)
     assert claim.verdict == "holds" and f"24 of {len(grid())}" in claim.figures
+    two = sum(fairest_cut(*numbers, 2)[1] < 1 for numbers in grid())
+    assert f"in {two}." in claim.figures and two < 24
     monkeypatch.setattr(module.theory, "min_tests", lambda *numbers, exact: 2)
     assert fewer_errors_claim(nodes=60, seed=1).verdict == "does not hold"
 
 
+@pytest.mark.parametrize("numbers", [(0.8, 0.2, 0.8), (0.9, 0.5, 0.6)])
+def test_the_fairest_cut_halves_both_kinds_from_the_exact_count_on(numbers):
+    p, q, alpha = numbers
+    m = theory.min_tests(*numbers, exact=True)
+    cut, ratio = fairest_cut(*numbers, m)
+    assert ratio <= 1 / 2 < fairest_cut(*numbers, m - 1)[1]
+    own = round(alpha * m)
+    noisy = tail_by_sums([p * q] * m, cut * m)
+    missing = 1 - tail_by_sums([p * p] * own + [q * q] * (m - own), cut * m)
+    assert ratio == pytest.approx(max(noisy / q, missing / (1 - p)))
+
+
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda regime: regime.name)
 def test_lines_are_the_theorys_own_numbers(regime):
-    one, bound, exact, drawn = error_lines(regime, nodes=60)
+    none, one, bound, exact, drawn = error_lines(regime, nodes=60)
+    assert none.y == pytest.approx([(1 - regime.alpha) * m for m in none.x])
     numbers = regime.p, regime.q, regime.alpha
     for m, edges in zip(one.x, one.y, strict=True):
         assert edges == pytest.approx(((1 - regime.alpha) * regime.q + regime.alpha * (1 - regime.p)) * m)
@@ -115,7 +131,7 @@ def test_ks_that_a_set_does_not_have_are_left_out(persons):
 
 def test_the_condition_is_told_for_each_set(found):
     condition = next(claim for claim in found.claims if "α > 1/2" in claim.claim)
-    (table,) = found.tables
+    table, _ = found.tables
     alphas = {int(row[0]): float(row[5]) for row in table.rows}
     assert condition.data == "persons"
     assert condition.verdict == ("holds" if min(alphas.values()) <= 0.5 else "does not hold")
@@ -126,16 +142,55 @@ def test_the_condition_is_told_for_each_set(found):
     assert panel.lines[0].x == tuple(alphas)
 
 
-def test_measured_errors_are_judged_where_there_are_enough_tests(persons, found):
+def test_many_tests_are_compared_where_they_keep_as_many_true_edges(persons):
+    (row,) = estimates(persons, [12])
+    labels, g = persons.test.labels, kf.knn_graph(persons.test, 12)
+    lists = [dict(zip(g.indices[i].tolist(), g.similarities[i].tolist(), strict=True)) for i in range(len(g))]
+    scores = {True: [], False: []}
+    for i in range(len(g)):
+        for j in lists[i]:
+            common = lists[i].keys() & lists[j].keys()
+            passed = sum(lists[i][c] >= row.numbers.threshold and lists[j][c] >= row.numbers.threshold for c in common)
+            scores[bool(labels[i] == labels[j])].append(passed / max(len(common), 1))
+    same, different = np.array(scores[True]), np.array(scores[False])
+    around = [np.inf, -np.inf]  # noisy edges kept at the cuts just above and just below p
+    for cut in np.unique(same):
+        kept, noise = np.mean(same >= cut - 1e-6), np.mean(different >= cut - 1e-6)
+        if kept >= row.numbers.p:
+            around[0] = min(around[0], noise)
+        if kept <= row.numbers.p:
+            around[1] = max(around[1], noise)
+    assert around[1] - 0.01 <= row.binary_q <= around[0] + 0.01
+    curve = kf.metrics.roc(g, kf.sim_m(g), labels)
+    above = curve.tpr >= row.numbers.p
+    assert curve.fpr[~above].max() - 0.01 <= row.real_q <= curve.fpr[above].min() + 0.01
+
+
+def test_sets_are_judged_where_there_are_enough_tests(persons, found):
     rows = [row for row in estimates(persons, module.QUICK_KS) if row.numbers.holds]
-    judged = [
-        (sum(row.numbers.one_test), sum(row.numbers.measured))
-        for row in rows
-        if row.numbers.m >= row.numbers.needed_exact
-    ]
-    claim = next(c for c in found.claims if c.data == "persons" and "fewer error edges" in c.claim)
-    assert claim.verdict == verdict_of_fewer(judged)
-    assert verdict_of_fewer([(2, 1)]) == "holds" and verdict_of_fewer([(2, 2)]) == "does not hold"
+    enough = [row.numbers.m >= row.numbers.needed_exact for row in rows]
+    binary, real = (c for c in found.claims if c.data == "persons" and "fewer error edges" in c.claim)
+    for claim, name in ((binary, "binary_q"), (real, "real_q")):
+        errors = [(row.numbers.q, getattr(row, name), e) for row, e in zip(rows, enough, strict=True)]
+        assert claim.verdict == verdict_of_fewer(errors)
+        assert claim.figures.count("too few") == enough.count(False)
+    _, table = found.tables
+    for row, line in zip(estimates(persons, module.QUICK_KS), table.rows, strict=True):
+        assert line[:3] == (str(row.k), f"{row.k * row.noise:.2f}", f"{sum(row.numbers.one_test):.2f}")
+        assert line[-3:] == tuple(f"{100 * share:.1f}" for share in (row.numbers.q, row.binary_q, row.real_q))
+
+
+@pytest.mark.parametrize(
+    ("errors", "verdict"),
+    [
+        ([(2, 1, True), (2, 1.5, True), (2, 9, False)], "holds"),
+        ([(2, 1, True), (2, 2, True)], "does not hold"),
+        ([(2, 1, False), (2, 1, False)], "holds"),
+        ([(2, 1, False), (2, 3, False)], "undecided"),
+    ],
+)
+def test_too_few_tests_decide_nothing_against_many(errors, verdict):
+    assert verdict_of_fewer(errors) == verdict
 
 
 def test_a_set_whose_edges_are_all_true_says_nothing(small_grid):

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk import theory
-from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Outcome, Table, Verdict
+from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Outcome, Row, Table, Verdict
 from kinfolk.experiments.resume import Data, commit, labels_of, versions
-from kinfolk.metrics import edge_noise_rate
+from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.similarity import sim_m
 
 GAMMA = 2.0
 COUNTS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
@@ -26,6 +27,7 @@ KS, QUICK_KS = (5, 10, 20, 40, 80, 160, 320), (5, 10, 20, 40, 80, 160)
 GRID_P, GRID_Q, GRID_ALPHA, GRID_GAMMA = (0.5, 0.7, 0.9), (0.1, 0.3, 0.5), (0.6, 0.75, 0.9), (2.0, 10.0)
 MODEL = "the model"
 EDGES = "error edges of a node"
+FEWER = "With enough tests, many tests make fewer error edges than one"
 
 ABOUT = (
     "Two nodes have m common candidates, a share α > 1/2 of them of the first one's class; a test passes with "
@@ -33,7 +35,10 @@ ABOUT = (
     "candidates that pass with both ends (Sim-M). Theorem 1 says from how many tests on both kinds of error edges, "
     "noisy and missing ones, become γ times fewer; here γ = 2. It bounds tails by Chernoff; exact tails need far fewer "
     "tests. p, q, α and m of a set are read off the graph of its test part with its labels; the theory assumes two "
-    "classes, independent tests and the same m for every pair, which no real graph has."
+    "classes, independent tests and the same m for every pair, which no real graph has. Error edges of many tests are "
+    "those of the cut that makes both kinds together fewest in the model; where few edges are noisy that cut keeps "
+    "them all. So one test and many are also compared where both keep as many true edges: many as in the theorem, "
+    "tests that pass or fail and their mean over the common candidates, and as Sim-M is used, with real similarities."
 )
 
 
@@ -59,11 +64,17 @@ REGIMES = (
 
 
 class Estimated(NamedTuple):
-    """What the graph of a set at one k says: its edge noise, and the theory's numbers."""
+    """What the graph of a set at one k says: its edge noise, the theory's numbers, and what many tests let through.
+
+    binary_q, real_q: share of the noisy edges that Sim-M keeps where it keeps as many true edges as one test, p of
+    them; with tests that pass or fail, the mean over the common candidates, as in the theorem, and as `kf.sim_m` is.
+    """
 
     k: int
     noise: float
     numbers: theory.Estimate
+    binary_q: float
+    real_q: float
 
     @property
     def drawable(self) -> bool:
@@ -74,11 +85,6 @@ class Estimated(NamedTuple):
     def enough(self) -> bool:
         """Whether two neighbours have as many common candidates as halve both kinds of errors, by exact tails."""
         return self.numbers.needed_exact is not None and self.numbers.m >= self.numbers.needed_exact
-
-    @property
-    def measured(self) -> float:
-        """Error edges a node that were counted with many tests; infinite where the condition fails."""
-        return np.inf if self.numbers.measured is None else sum(self.numbers.measured)
 
 
 def theorem(
@@ -107,7 +113,7 @@ def theorem(
         title="Theorem 1: many tests against one",
         about=ABOUT,
         quick=quick,
-        tables=tuple(_table(name, rows) for name, rows in found.items() if rows),
+        tables=tuple(table for name, rows in found.items() if rows for table in _tables(name, rows)),
         charts=tuple(charts),
         claims=tuple(claims),
         seconds=round(time.perf_counter() - start, 2),
@@ -119,20 +125,26 @@ def theorem(
 
 
 def error_lines(regime: Regime, nodes: int, seed: int = 0) -> tuple[Line, ...]:
-    """Return error edges over the number of tests: one test, and many by the Chernoff bound, exactly, and drawn.
+    """Return error edges over the number of tests: none, one, and many by the Chernoff bound, exactly, and drawn.
 
-    Drawn: counted over `nodes` nodes with random tests. Fewer than 0.001 edges are left out.
+    Many tests are cut where the errors are fewest; with few of them that is where every edge is kept, so the line
+    without a test belongs beside them. Drawn: counted over `nodes` nodes with random tests. Fewer than 0.001 edges are
+    left out.
 
     >>> [line.label for line in error_lines(REGIMES[0], nodes=5)]
-    ['one test', 'many tests, Chernoff bound', 'many tests, exact', 'many tests, drawn']
+    ['no test', 'one test', 'many tests, Chernoff bound', 'many tests, exact', 'many tests, drawn']
     """
     numbers = regime.p, regime.q, regime.alpha
+
+    def none(p: float, q: float, alpha: float, m: int) -> theory.Errors:
+        return theory.Errors((1 - alpha) * m, 0.0)
 
     def drawn(p: float, q: float, alpha: float, m: int) -> theory.Errors:
         return theory.simulate(p, q, alpha, m, nodes=nodes, seed=seed)[1]
 
     few = [m for m in COUNTS if m <= MOST_DRAWN]
     forms = {
+        "no test": (none, COUNTS),
         "one test": (theory.single_test_errors, COUNTS),
         "many tests, Chernoff bound": (theory.chernoff_errors, COUNTS),
         "many tests, exact": (theory.multiple_test_errors, COUNTS),
@@ -183,29 +195,44 @@ def bound_claim() -> Claim:
     )
 
 
+def fairest_cut(p: float, q: float, alpha: float, m: int) -> tuple[float, float]:
+    """Return the cut of m tests that makes both kinds of error edges rarer than one test does, and how much rarer.
+
+    The second is the larger of the two ratios, many tests to one, by exact tails: below 1 both kinds are fewer.
+
+    >>> cut, ratio = fairest_cut(0.8, 0.2, 0.8, m=11)
+    >>> round(cut, 2), ratio <= 1 / 2
+    (0.36, True)
+    """
+    ratios = []
+    for passed in range(m + 2):
+        rates = theory.exact_error_rates(p, q, alpha, m, passed / m)
+        ratios.append(max(rates.noisy / q, rates.missing / (1 - p)))
+    best = int(np.argmin(ratios))
+    return best / m, ratios[best]
+
+
 def fewer_errors_claim(nodes: int, seed: int = 0) -> Claim:
     """Check on the grid, with random tests of `nodes` nodes, that enough tests make fewer error edges than one.
 
     >>> fewer_errors_claim(nodes=50).verdict
     'holds'
     """
-    enough, two = (
-        sum(_fewer(numbers, m, nodes, seed) for numbers, m in zip(grid(), counts, strict=True))
-        for counts in ([theory.min_tests(*numbers, GAMMA, exact=True) for numbers in grid()], [2] * len(grid()))
-    )
+    enough, two = 0, 0
+    for numbers in grid():
+        m = theory.min_tests(*numbers, GAMMA, exact=True)
+        one, many = theory.simulate(*numbers, m, fairest_cut(*numbers, m)[0], nodes, seed)
+        enough += sum(many) < sum(one)
+        two += fairest_cut(*numbers, 2)[1] < 1
     return Claim(
-        claim="With enough tests, many tests make fewer error edges than one",
+        claim=FEWER,
         where="Theorem 1",
         data=MODEL,
         verdict=_all_or_not(enough, len(grid())),
-        figures=f"Drawn with {nodes} nodes a setting: with as many tests as exact counting asks for in {enough} of "
-        f"{len(grid())} settings of p, q and α; with two tests in {two}.",
+        figures=f"Drawn with {nodes} nodes a setting, cut so that both kinds become rarer: with as many tests as exact "
+        f"counting asks for in {enough} of {len(grid())} settings of p, q and α. With two tests there is such a cut "
+        f"in {two}.",
     )
-
-
-def _fewer(numbers: tuple[float, float, float], m: int, nodes: int, seed: int) -> bool:
-    one, many = theory.simulate(*numbers, m, nodes=nodes, seed=seed)
-    return sum(many) < sum(one)
 
 
 def _all_or_not(count: int, of: int) -> Verdict:
@@ -215,8 +242,9 @@ def _all_or_not(count: int, of: int) -> Verdict:
 def _regimes_chart(nodes: int, seed: int) -> Chart:
     panels = tuple(_error_panel(regime, nodes, seed) for regime in REGIMES)
     text = (
-        "Where the line of many tests passes below that of one, they have begun to pay. The more strangers among the "
-        "candidates and the weaker the tests, the later; Chernoff sees it much later than it happens."
+        "Where the line of many tests passes below that of one and leaves that without a test, they have begun to pay. "
+        "The more strangers among the candidates and the weaker the tests, the later; Chernoff sees it much later than "
+        "it happens."
     )
     return Chart(name="theorem-errors", title="Error edges over the number of tests", text=text, panels=panels)
 
@@ -265,7 +293,12 @@ def estimates(data: Data, ks: Sequence[int]) -> list[Estimated]:
 
 def _estimated(g: NeighborGraph, labels: NDArray[np.int64]) -> Estimated | None:
     noise = edge_noise_rate(g, labels)
-    return Estimated(g.k, noise, theory.estimate(g, labels)) if 0 < noise < 1 else None
+    if not 0 < noise < 1:
+        return None
+    numbers = theory.estimate(g, labels)
+    binary = sim_m(g, tests="binary", threshold=numbers.threshold, candidates="neighbors", normalize="common")
+    curves = [roc(g, scores, labels) for scores in (binary, sim_m(g))]
+    return Estimated(g.k, noise, numbers, *(float(np.interp(numbers.p, curve.tpr, curve.fpr)) for curve in curves))
 
 
 def _chosen(rows: Sequence[Estimated]) -> Estimated | None:
@@ -300,35 +333,45 @@ def _sets_charts(found: Mapping[str, Sequence[Estimated]], nodes: int, seed: int
 
 
 def _measured_claims(name: str, rows: Sequence[Estimated]) -> list[Claim]:
+    """Return whether many tests keep fewer noisy edges than one, with tests as in the theorem, and as Sim-M is used."""
     told = [row for row in rows if row.drawable]
     if not told:
         return []
-    figures = "; ".join(
-        f"k = {row.k}: {sum(row.numbers.one_test):.2f} with one test, {row.measured:.2f} measured with "
-        f"{row.numbers.m:.0f} ({row.numbers.needed_exact} are needed)"
-        for row in told
-    )
-    return [
-        Claim(
-            claim="With enough tests, many tests make fewer error edges than one",
-            where="Theorem 1",
-            data=name,
-            verdict=verdict_of_fewer([(sum(row.numbers.one_test), row.measured) for row in told if row.enough]),
-            figures=f"Error edges a node, cut where the theory puts it; needed: tests that halve both kinds, by exact "
-            f"tails. {figures}.",
+    claims = []
+    for form, many in (
+        ("tests that pass or fail", [row.binary_q for row in told]),
+        ("real similarities", [row.real_q for row in told]),
+    ):
+        figures = "; ".join(
+            f"k = {row.k}: {row.numbers.q:.1%} with one test, {kept:.1%} with {row.numbers.m:.1f} of them"
+            f"{'' if row.enough else f' (too few: {row.numbers.needed_exact} halve both kinds in the model)'}"
+            for row, kept in zip(told, many, strict=True)
         )
-    ]
+        errors = [(row.numbers.q, kept, row.enough) for row, kept in zip(told, many, strict=True)]
+        claims.append(
+            Claim(
+                claim=f"{FEWER} ({form})",
+                where="Theorem 1",
+                data=name,
+                verdict=verdict_of_fewer(errors),
+                figures=f"Noisy edges kept where as many true edges are. {figures}.",
+            )
+        )
+    return claims
 
 
-def verdict_of_fewer(errors: Sequence[tuple[float, float]]) -> Verdict:
-    """Say whether many tests made fewer error edges than one wherever there were enough: [(one, many), ...].
+def verdict_of_fewer(errors: Sequence[tuple[float, float, bool]]) -> Verdict:
+    """Say whether many tests made fewer errors than one wherever there were enough: [(one, many, enough), ...].
 
-    >>> verdict_of_fewer([(2.0, 1.0), (3.0, 3.5)]), verdict_of_fewer([])
-    ('does not hold', 'undecided')
+    Where there were nowhere enough, fewer errors are all the more telling, and more errors tell nothing.
+
+    >>> verdict_of_fewer([(0.2, 0.1, True), (0.3, 0.35, False)]), verdict_of_fewer([(0.3, 0.35, False)])
+    ('holds', 'undecided')
     """
-    if not errors:
-        return "undecided"
-    return _all_or_not(sum(many < one for one, many in errors), len(errors))
+    judged = [many < one for one, many, enough in errors if enough]
+    if judged:
+        return _all_or_not(sum(judged), len(judged))
+    return "holds" if all(many < one for one, many, _ in errors) else "undecided"
 
 
 def _condition_claims(name: str, rows: Sequence[Estimated]) -> list[Claim]:
@@ -348,20 +391,28 @@ def _condition_claims(name: str, rows: Sequence[Estimated]) -> list[Claim]:
     ]
 
 
-def _table(name: str, rows: Sequence[Estimated]) -> Table:
-    of_graph = ("k", "edge noise", "m", "p", "q", "α")
-    needed = ("tests, Theorem 1", "exact")
-    errors = ("error edges, one test", "many, predicted", "many, measured")
-    head = (*of_graph, *needed, *errors)
-    return Table(data=name, head=head, rows=tuple(_row(row) for row in rows), made=f"By commit {commit()}.")
+def _tables(name: str, rows: Sequence[Estimated]) -> list[Table]:
+    """Return what was read off the graphs, and what the tests make of them."""
+    made = f"Test part, by commit {commit()}."
+    numbers = ("k", "edge noise", "m", "p", "q", "α", "tests, Theorem 1", "exact")
+    kept = ("noisy edges kept, %, one test", "many, pass or fail", "many, real")
+    errors = ("k", "error edges, no test", "one test", "many, predicted", "many, measured", *kept)
+    return [
+        Table(data=name, head=numbers, rows=tuple(_numbers(row) for row in rows), made=made),
+        Table(data=name, head=errors, rows=tuple(_errors(row) for row in rows), made=made),
+    ]
 
 
-def _row(found: Estimated) -> tuple[str, ...]:
-    numbers = found.numbers
+def _numbers(row: Estimated) -> Row:
+    numbers = row.numbers
     shares = [f"{share:.3f}" for share in (numbers.p, numbers.q, numbers.alpha)]
     tests = ["–" if needed is None else f"{needed:,}" for needed in (numbers.needed, numbers.needed_exact)]
-    errors = [
-        "–" if edges is None else f"{sum(edges):.2f}"
-        for edges in (numbers.one_test, numbers.predicted, numbers.measured)
-    ]
-    return (str(found.k), f"{found.noise:.3f}", f"{numbers.m:.1f}", *shares, *tests, *errors)
+    return (str(row.k), f"{row.noise:.3f}", f"{numbers.m:.1f}", *shares, *tests)
+
+
+def _errors(row: Estimated) -> Row:
+    numbers = row.numbers
+    edges = [row.k * row.noise, sum(numbers.one_test)]
+    told = ["–" if found is None else f"{sum(found):.2f}" for found in (numbers.predicted, numbers.measured)]
+    kept = [f"{100 * share:.1f}" for share in (numbers.q, row.binary_q, row.real_q)]
+    return (str(row.k), *(f"{e:.2f}" for e in edges), *told, *kept)
