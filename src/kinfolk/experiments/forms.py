@@ -125,7 +125,7 @@ class Workshop:
         if self._fit is None or self._fit[0] != asked:
             start = time.perf_counter()
             without_labels = data.test if part is None else data.grown(part)
-            enhancer = _fitted(method, data.train if method.labelled else without_labels, data, seed)
+            enhancer = fitted(method, data.train if method.labelled else without_labels, data, seed)
             self._fit = asked, enhancer, round(time.perf_counter() - start, 2)
         return self._fit[1:]
 
@@ -134,13 +134,20 @@ class Workshop:
         if method.settings is None:
             return Tuning(unit_rows(data.train), labels)
         if not method.labelled:
-            return Tuning(_fitted(method, data.train, data, seed).transform(data.train), labels)
+            return Tuning(fitted(method, data.train, data, seed).transform(data.train), labels)
         learned = half_of(labels, seed)
-        enhancer = _fitted(method, data.train.take(learned), data, seed)
+        enhancer = fitted(method, data.train.take(learned), data, seed)
         return Tuning(enhancer.transform(data.train.take(~learned)), labels[~learned])
 
 
-def _fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
+def fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
+    """Return the enhancer of a method, fitted to a part of the data.
+
+    >>> import kinfolk as kf
+    >>> data = Data.of(kf.datasets.person_like(20, dim=16))
+    >>> fitted(LABEL_FREE, data.test, data, seed=0).trained_
+    False
+    """
     assert method.settings is not None
     settings = dict(method.settings)
     if settings.get("model") == "subgraph" and "k" not in settings:
