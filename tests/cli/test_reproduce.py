@@ -86,6 +86,7 @@ def test_edges_need_no_parts_and_claims_are_printed(kinfolk, tmp_path):
         (["all", "--methods", "STAR-FC"], "one table at a time"),
         (["table10", "--data", "a/x.npz"], "a/x.npz does not exist"),
         (["table10", "--data", "digits.npz", "--data", "./digits.npz"], "two sets have the same name"),
+        (["theorem", "--methods", "all"], "has no methods"),
         (["table99"], "unknown table or figure 'table99'; there are all, table1, figure3, table2"),
     ],
 )

@@ -23,7 +23,9 @@ COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="table1 to table11, figure3 to figure7, or all.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="table1 to table11, figure3 to figure8, theorem, look, or all.")
+    ],
     data: Annotated[
         list[str] | None,
         typer.Option(help="Labelled features with the parts train and test; 'generated': those as well."),
@@ -58,9 +60,11 @@ def reproduce(
         raise InputError(f"at least one seed is needed, not {seeds}")
     if quick and full:
         raise InputError("--quick and --full are two sizes: choose one")
+    if methods and not set(names) & set(STUDIES):
+        raise InputError(f"{name} has no methods to choose from: leave --methods out")
     if len(names) > 1 and methods and methods != ["all"]:
         raise InputError("methods are chosen for one table at a time; of all tables only --methods all")
-    learns = any(STUDIES[each].learns for each in names)
+    learns = any(each not in STUDIES or STUDIES[each].learns for each in names)
     sets = _sets(data or [], learns)
     also_generated = GENERATED in (data or [])
     found = [

@@ -26,8 +26,9 @@ CARDS = {
     "undecided": ("open", "claims undecided"),
 }
 CLAIMS_TEXT = (
-    "Sentences of the paper, and what was measured about each here. A claim that is undecided has differences within "
-    "the spread of the seeds, or numbers that are missing."
+    "Sentences of the paper, and what was measured about each here. A claim holds where the 95 % interval of its "
+    "difference lies above zero, does not hold where it lies below, and is undecided where it holds zero or where there "
+    "is none. Of many claims a few are decided by chance."
 )
 QUICK = "Quick run: small sets and one seed, to see that everything works. The numbers are for orientation only."
 
