@@ -27,7 +27,7 @@ CARDS = {
 }
 CLAIMS_TEXT = (
     "Sentences of the paper, and what was measured about each here. A claim holds where the 95 % interval of its "
-    "difference lies above zero, does not hold where it lies below, and is undecided where it holds zero or where there "
+    "difference lies above zero, does not hold where it lies below, and is undecided where it holds zero or there "
     "is none. Of many claims a few are decided by chance."
 )
 QUICK = "Quick run: small sets and one seed, to see that everything works. The numbers are for orientation only."
