@@ -143,7 +143,7 @@ def test_pointing_at_a_node_shows_its_weights_in_every_panel(opened, plain, case
     assert said.inner_text() == "probe, class 0, cosine to the probe 1.00"
     for text in readouts(page, case):
         assert text.startswith("listens most to item")
-        assert "weight 0." in text and "cosine 0." in text and "% of its attention goes to its own class" in text
+        assert "weight 0." in text and "cosine 0." in text and "% of its attention to others stays in its class" in text
     bars = page.locator(".case").nth(case).locator("svg").last.locator("g rect")
     assert bars.count() > 40
     point_at(page, case, 0.66, 0.015)

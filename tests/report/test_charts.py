@@ -43,9 +43,18 @@ def test_a_method_has_one_colour_and_the_paper_has_it_dashed():
     assert legend(figure) == ["other", "band", "self", "the paper"]
 
 
-def test_a_method_of_the_paper_alone_is_said_to_be():
-    figure = draw_chart(a_chart(lines(Line(label="LTC", x=KS, y=KS, paper=True))))
-    assert legend(figure) == ["LTC, the paper"]
+@pytest.mark.parametrize(
+    ("label", "said"), [("LTC", "LTC, the paper"), ("the paper, msmt17", "the paper, msmt17"), ("paper", "paper")]
+)
+def test_a_method_of_the_paper_alone_is_said_to_be(label, said):
+    figure = draw_chart(a_chart(lines(Line(label=label, x=KS, y=KS, paper=True))))
+    assert legend(figure) == [said]
+
+
+def test_a_long_title_is_broken_but_no_equation_in_it():
+    panel = lines(Line(label="a", x=KS, y=KS)).model_copy(update=dict(title="many strangers: p = 0.90, q = 0.50"))
+    title = draw_chart(a_chart(panel, panel, panel)).axes[0].get_title()
+    assert title.replace("\N{NO-BREAK SPACE}", " ") == "many strangers: p = 0.90,\nq = 0.50"
 
 
 def test_more_methods_than_colours_have_other_strokes():

@@ -17,9 +17,9 @@ def case_section(study: CaseStudy) -> Case:
     """Return what the page needs to show a case study.
 
     >>> study = CaseStudy(data="toy", text="", nodes=("a", "b"), labels=(0, 1), similarities=((1, 0.5), (0.5, 1)),
-    ...                   weights={"self": ((0.75, 0.25), (0.5, 0.5))})
+    ...                   weights={"self": ((0.75, 0.25), (0, 1))})
     >>> case_section(study).strangers
-    {'self': 0.375}
+    {'self': 0.5}
     """
     facts = dict(
         nodes=study.nodes,
@@ -32,10 +32,18 @@ def case_section(study: CaseStudy) -> Case:
 
 
 def strangers(study: CaseStudy) -> dict[str, float]:
-    """Return the share of attention that goes to another class, the mean over the nodes, for each form."""
+    """Return for each form which share of the attention to others goes to another class, the mean over the nodes.
+
+    What a node pays to itself does not count: a form that is deaf would look as if it heard kin.
+    """
     labels = np.array(study.labels)
     other = labels[:, None] != labels[None, :]
-    return {name: float((np.array(weights) * other).sum(axis=1).mean()) for name, weights in study.weights.items()}
+    shares = {}
+    for form, weights in study.weights.items():
+        paid = np.array(weights) * ~np.eye(len(labels), dtype=np.bool_)
+        to_all, to_strangers = paid.sum(axis=1), (paid * other).sum(axis=1)
+        shares[form] = float(np.divide(to_strangers, to_all, out=np.zeros(len(labels)), where=to_all > 0).mean())
+    return shares
 
 
 def _rounded(values: NDArray[np.float64]) -> list[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, product
 from typing import Any, Literal, NamedTuple
@@ -31,7 +32,7 @@ FEW_POINTS = 20
 FEW_TICKS = 8
 FEW_CLASSES = len(COLORS)
 MANY_DOTS = 1500
-LETTERS_PER_INCH = 11
+LETTERS_PER_INCH = 13
 CORNERS = ((0.40, 0.12), (0.08, 0.50), (0.40, 0.50), (0.08, 0.12))  # lower left of an inset, best first
 INSET = (0.56, 0.44)
 # the same in every chart of a report
@@ -81,7 +82,7 @@ def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
         )
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for ax, panel in zip(axes, chart.panels, strict=False):
-            ax.set_title(panel.title, fontsize=11)
+            ax.set_title(_wrapped(panel.title, width), fontsize=11)
             _draw_panel(ax, panel, looks)
         for ax in axes[len(chart.panels) :]:
             ax.remove()
@@ -218,8 +219,8 @@ def _plain(value: float, _: int | None = None) -> str:
 def _method(line: Line) -> str:
     """Return the method of a line: the paper's has the colour of ours.
 
-    >>> _method(Line(label="band, the paper", x=(), y=(), paper=True))
-    'band'
+    >>> [_method(Line(label=label, x=(), y=(), paper=True)) for label in ("band, the paper", "the paper, msmt17")]
+    ['band', 'the paper, msmt17']
     """
     return re.sub(r",? ?\(?(the )?paper\)?$", "", line.label) or line.label if line.paper else line.label
 
@@ -249,11 +250,12 @@ def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], 
         elif name in measured:
             handles[name] = Line2D([], [], color=look.color, linestyle=look.style, linewidth=2)
         else:
-            handles[f"{name}, the paper"] = Line2D([], [], color=look.color, linestyle="--")
+            said = name if "paper" in name else f"{name}, the paper"
+            handles[said] = Line2D([], [], color=look.color, linestyle="--")
     if any(line.paper and _method(line) in measured for line in drawn):
         handles["the paper"] = Line2D([], [], color=PAPER, linestyle="--")
     if handles:
-        columns = int(inches * LETTERS_PER_INCH / (max(map(len, handles)) + 6))
+        columns = int(inches * LETTERS_PER_INCH / (max(map(len, handles)) + 7))
         figure.legend(
             handles.values(),
             [_shown(name) for name in handles],
@@ -261,6 +263,12 @@ def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], 
             frameon=False,
             ncols=max(1, min(columns, len(handles))),
         )
+
+
+def _wrapped(title: str, inches: float) -> str:
+    """Return a title in lines that fit above a panel: it is set larger than the legend, and an equation stays whole."""
+    whole = title.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return textwrap.fill(whole, int((inches - 0.8) * LETTERS_PER_INCH * 0.85))
 
 
 def _shown(name: str) -> str:

@@ -71,7 +71,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim in a table of claims: `chapter` and `chapter_title` say where its numbers are."""
+    """A claim in a table of claims: `where` it stands in the paper, `chapter`: where its numbers are."""
 
     claim: str
     where: str
@@ -79,7 +79,6 @@ class ClaimRow:
     verdict: str
     figures: str
     chapter: str
-    chapter_title: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class Case:
-    """One sub-graph to look into: `json` for the script, `strangers`: the share of attention between classes."""
+    """One sub-graph to look into: `json` for the script, `strangers`: the share of attention that goes to them."""
 
     title: str
     json: str

@@ -30,7 +30,7 @@ CLAIMS_TEXT = (
     "difference lies above zero, does not hold where it lies below, and is undecided where it holds zero or there "
     "is none. Of many claims a few are decided by chance."
 )
-QUICK = "Quick run: small sets and one seed, to see that everything works. The numbers are for orientation only."
+QUICK = "{} quick: small sets and one seed, to see that everything works. These numbers are for orientation only."
 
 
 def in_paper_order(outcomes: Iterable[Outcome]) -> list[Outcome]:
@@ -69,7 +69,7 @@ def run_page(outcomes: Iterable[Outcome]) -> Page:
         _facts(ordered),
         chapters,
         MAKER,
-        QUICK if any(outcome.quick for outcome in ordered) else "",
+        _warning(ordered),
     )
 
 
@@ -149,8 +149,7 @@ def _figure(chart: found.Chart) -> Figure:
 
 
 def _claim_row(claim: found.Claim, outcome: Outcome) -> ClaimRow:
-    place = outcome.title.split(":")[0]
-    return ClaimRow(claim.claim, claim.where, claim.data, claim.verdict, claim.figures, outcome.name, place)
+    return ClaimRow(claim.claim, claim.where, claim.data, claim.verdict, claim.figures, outcome.name)
 
 
 def _cards(counts: Mapping[str, int]) -> list[Card]:
@@ -163,6 +162,13 @@ def _lead(outcomes: Sequence[Outcome]) -> str:
     sets = len(data_sets(outcomes))
     measured_on = _count(sets, "data set") if sets else "no data set"
     return f"{_listed(parts)}, measured on {measured_on} with {_seeds(outcomes)}."
+
+
+def _warning(outcomes: Sequence[Outcome]) -> str:
+    quick = [outcome.title.split(":")[0] for outcome in outcomes if outcome.quick]
+    if not quick:
+        return ""
+    return QUICK.format("This run is" if len(quick) == len(outcomes) else f"{_listed(quick)}: measured")
 
 
 def _kind(name: str) -> str:
@@ -207,7 +213,7 @@ def _made_table(outcomes: Sequence[Outcome]) -> Table:
             outcome.title,
             str(outcome.seeds),
             "quick" if outcome.quick else "full",
-            f"{outcome.cells:,}",
+            f"{outcome.cells:,}" if outcome.cells else "–",
             f"{outcome.seconds:,.0f}",
             " ".join(dict.fromkeys(table.made for table in outcome.tables if table.made)) or "–",
         )

@@ -7,7 +7,7 @@
   const LINES = 500; // of one panel, when no node is chosen
 
   const HINTS = {
-    lines: "On the left who listens, on the right to whom. Point at a node or use the arrow keys; click or Enter keeps it.",
+    lines: "On the left who listens, on the right to whom; what a node pays itself is not counted. Point at a node or use the arrow keys; click or Enter keeps it.",
     matrix: "Rows listen to columns. Point at a cell or use the arrow keys; click or Enter keeps the row.",
   };
 
@@ -51,7 +51,7 @@
       say: node => `${data.nodes[node]}, class ${data.labels[node]}`,
     };
     study.ownShare = (form, side, node) => {
-      const weights = study.along(form, side, node);
+      const weights = study.along(form, side, node).map((weight, other) => other === node ? 0 : weight);
       return sum(weights.filter((_, other) => study.kin(node, other))) / (sum(weights) || 1);
     };
     study.strongest = (form, side, node) => {
@@ -249,7 +249,7 @@
       const most = isStrongest ? " most" : "";
       const verb = side === "from" ? `listens${most} to` : `is heard${most} by`;
       const own = percent(study.ownShare(form, side, node));
-      const share = side === "from" ? `${own} of its attention goes to its own class` : `${own} of the attention it gets is from its own class`;
+      const share = side === "from" ? `${own} of its attention to others stays in its class` : `${own} of the attention it gets is from its class`;
       return `${verb} ${study.say(partner)}\nweight ${form.weights[i][j].toFixed(3)}, cosine ${study.similarities[i][j].toFixed(2)}\n${share}`;
     }
 
