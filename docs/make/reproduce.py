@@ -11,17 +11,20 @@ stand here.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 import kinfolk as kf
-from kinfolk.experiments.catalogue import STUDIES
+from kinfolk.experiments.catalogue import NAMES, SINGLES, STUDIES
 from kinfolk.experiments.markdown import markdown, put
-from kinfolk.experiments.outcome import Claim, Outcome
+from kinfolk.experiments.outcome import Claim, Outcome, read_outcome
 from kinfolk.experiments.resume import Data, Results, finished_cells
+from kinfolk.experiments.stands import stand_in
 from kinfolk.experiments.task_cells import Scored
 from kinfolk.files import replacing
+from kinfolk.report.charts import draw_chart
+from kinfolk.report.figures import to_svg
 
 DOCS = Path(__file__).parent.parent
 PERSONS_AND_LETTERS = ("market1501", "omniglot")
@@ -45,6 +48,11 @@ def section(name: str, outcome: Outcome) -> str:
     if name in ELSEWHERE:
         return f"The tables are on [their own page]({ELSEWHERE[name][1]})."
     parts = []
+    for chart in outcome.charts:
+        image = f"images/reproduce-{chart.name}.svg"
+        with replacing(DOCS / image, force=True) as temporary:
+            temporary.write_text(to_svg(draw_chart(chart)), encoding="utf-8")
+        parts += [f"![{chart.title}]({image})", f"*{chart.title}.* {chart.text}"]
     for table in outcome.tables:
         parts += [f"**{table.data}**", table.markdown, table.made]
     return "\n\n".join(parts) or "*Not measured yet.*"
@@ -59,31 +67,47 @@ def claims_table(claims: Sequence[Claim]) -> str:
     return f"{len(claims)} claims, each on one set: {counted}.\n\n{markdown(head, rows)}"
 
 
+def single(name: str, asked: argparse.Namespace, load: Callable[[str], Data]) -> Outcome:
+    """Measure what is measured in one go, or read it; the sub-graphs of a case study are left to the report."""
+    measure, generated = SINGLES[name]
+    file = DOCS / "make" / "results" / f"{name}.json"
+    if not asked.no_run and name in (asked.names or NAMES):
+        sets = {each: stand_in(each, 0, "usual") for each in generated} | {"market1501": load("market1501")}
+        outcome = measure(sets, 0, False, partial(print, flush=True))
+        outcome.model_copy(update=dict(cases=())).save(file.parent)
+    return read_outcome(file) if file.exists() else Outcome(name=name, title=name, about="")
+
+
+def study(name: str, asked: argparse.Namespace, load: Callable[[str], Data]) -> Outcome:
+    """Measure the cells that are asked for, and return what is finished."""
+    one = STUDIES[name]
+    file = ELSEWHERE[name][0] if name in ELSEWHERE else "cells.jsonl"
+    results = Results(DOCS / "make" / "results" / file, Scored)
+    given = {real: load(real) for real in SETS.get(name, PERSONS_AND_LETTERS if name != "table5" else ())}
+    if not asked.no_run and name not in ELSEWHERE and name in (asked.names or NAMES):
+        wanted = {real: data for real, data in given.items() if not asked.sets or real in asked.sets}
+        generated = not asked.sets or "generated" in asked.sets
+        if wanted or generated:
+            say = partial(print, flush=True)
+            one.run(results, range(asked.seeds), wanted, say=say, also_generated=generated)
+    cells, made = one.plan(range(asked.seeds), given, methods=["all"], also_generated=True)
+    return one.outcome(name, finished_cells(cells, made, results))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(STUDIES)}; without any, all")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; without any, all")
     parser.add_argument("--sets", nargs="*", help="'generated' and names of real sets; without any, all of the table")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the real sets")
     parser.add_argument("--no-run", action="store_true", help="measure nothing, write what there is")
     asked = parser.parse_args()
-    if wrong := set(asked.names) - set(STUDIES):
-        parser.error(f"there is no {', '.join(wrong)}: choose from {', '.join(STUDIES)}")
+    if wrong := set(asked.names) - set(NAMES):
+        parser.error(f"there is no {', '.join(wrong)}: choose from {', '.join(NAMES)}")
     load = cache(lambda name: Data.of(kf.load(asked.data / f"{name}.npz")))
     page, claims = (DOCS / "reproduce.md").read_text(encoding="utf-8"), []
-    for name, study in STUDIES.items():
-        file = ELSEWHERE[name][0] if name in ELSEWHERE else "cells.jsonl"
-        results = Results(DOCS / "make" / "results" / file, Scored)
-        sets = SETS.get(name, PERSONS_AND_LETTERS if name != "table5" else ())
-        given = {real: load(real) for real in sets}
-        if not asked.no_run and name not in ELSEWHERE and name in (asked.names or STUDIES):
-            wanted = {real: given[real] for real in sets if not asked.sets or real in asked.sets}
-            generated = not asked.sets or "generated" in asked.sets
-            if wanted or generated:
-                say = partial(print, flush=True)
-                study.run(results, range(asked.seeds), wanted, say=say, also_generated=generated)
-        cells, made = study.plan(range(3), given, methods=["all"], also_generated=True)
-        outcome = study.outcome(name, finished_cells(cells, made, results))
+    for name in NAMES:
+        outcome = (single if name in SINGLES else study)(name, asked, load)
         claims += outcome.claims
         page = put(page, name, section(name, outcome))
     page = put(page, "claims", claims_table(claims))

@@ -226,10 +226,11 @@ def test_the_page_is_written_from_finished_cells(tmp_path, monkeypatch):
     module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("reproduce_page", script))
     module.__spec__.loader.exec_module(module)
     page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text()
-    assert all(f"<!-- {name} -->" in page and f"`{name}`" in page for name in STUDIES)
+    assert all(f"<!-- {name} -->" in page and f"`{name}`" in page for name in NAMES)
     kf.datasets.person_like(30, seed=0, dim=16).save(tmp_path / "tiny.npz")
     study = replace(STUDIES["table1"], generated=())
-    monkeypatch.setattr(module, "STUDIES", {"table1": study})
+    monkeypatch.setattr(module, "NAMES", ("table1",))
+    monkeypatch.setitem(module.STUDIES, "table1", study)
     monkeypatch.setattr(module, "SETS", {"table1": ("tiny",)})
     monkeypatch.setattr(module, "DOCS", tmp_path)
     marks = "".join(f"<!-- {mark} -->\n<!-- /{mark} -->\n" for mark in ("claims", "table1"))
@@ -241,3 +242,5 @@ def test_the_page_is_written_from_finished_cells(tmp_path, monkeypatch):
     written = (tmp_path / "reproduce.md").read_text()
     assert "7 cells: 7 by commit" in written
     assert "3 claims, each on one set" in written and "96.80" in written
+    assert "![What many tests gain](images/reproduce-table1.svg)" in written
+    assert (tmp_path / "images" / "reproduce-table1.svg").read_text().startswith("<svg")
