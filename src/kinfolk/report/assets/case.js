@@ -212,6 +212,7 @@
     const said = root.querySelector(".said");
 
     function build() {
+      root.querySelector(".hint").textContent = HINTS[state.view];
       for (const panel of panels) {
         panel.view = new VIEWS[state.view](study, panel.form, study.orders[state.order]);
         panel.place.replaceChildren(panel.view.element);
@@ -240,7 +241,7 @@
         readout.textContent = read(form, side, node, partner, other === null);
       }
       const kept = state.pinned ? " \u00b7 kept, Escape lets it go" : "";
-      const text = side === null ? HINTS[state.view] : `${study.say(node)}, cosine to the probe ${study.similarities[0][node].toFixed(2)}${kept}`;
+      const text = side === null ? "" : `${study.say(node)}, cosine to the probe ${study.similarities[0][node].toFixed(2)}${kept}`;
       if (said.textContent !== text) said.textContent = text;
     }
 
