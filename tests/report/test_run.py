@@ -30,8 +30,9 @@ def test_the_summary_says_how_much_was_measured_and_with_what(page):
     assert page.lead == "2 tables, 2 figures and 2 studies, measured on 4 data sets with 3 seeds."
     assert page.facts["measured in"] == "2 h 35 min"
     assert page.facts["cells"] == "319"
+    assert page.facts["commits"] == "858b544, ca0955d"
     assert page.facts["versions"] == "kinfolk 0.1.0, numpy 2.4.6, torch 2.13.0"
-    assert [(card.value, card.tone) for card in page.cards] == [("6", "good"), ("2", "bad"), ("3", "open")]
+    assert [(card.value, card.tone) for card in page.cards] == [("6", "good"), ("2", "bad"), ("4", "open")]
     assert page.warning == ""
     made = page.chapters[-1].sections[0]
     assert made.rows[3][0] == "Table 3: clusters of faces" and "858b544" in made.rows[3][-1]
@@ -61,8 +62,8 @@ def test_stars_rules_and_the_papers_columns(run):
 
 
 def test_claims_are_counted_and_linked_to_their_numbers(run, html):
-    assert claim_counts(run) == {"holds": 6, "does not hold": 2, "undecided": 3}
-    assert html.count('<tr data-verdict="') == 11
+    assert claim_counts(run) == {"holds": 6, "does not hold": 2, "undecided": 4}
+    assert html.count('<tr data-verdict="') == 12
     assert html.count('<a href="#table2">') == 10
     assert '<a href="#table2">Section 4.1</a>' in html
 

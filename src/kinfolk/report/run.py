@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -196,12 +197,14 @@ def _seeds(outcomes: Iterable[Outcome]) -> str:
 
 def _facts(outcomes: Sequence[Outcome]) -> dict[str, str]:
     quick = {outcome.quick for outcome in outcomes}
+    made = " ".join(table.made for outcome in outcomes for table in outcome.tables)
     versions = sorted({item for outcome in outcomes for item in outcome.versions.items()})
     facts = {
         "data": ", ".join(data_sets(outcomes)),
         "size": "quick and full" if len(quick) > 1 else "quick" if True in quick else "full",
         "cells": f"{sum(outcome.cells for outcome in outcomes):,}",
         "measured in": duration(sum(outcome.seconds for outcome in outcomes)),
+        "commits": ", ".join(dict.fromkeys(re.findall(r"commit ([\w-]+)", made))),
         "versions": ", ".join(f"{name} {version}" for name, version in versions),
     }
     return {name: text for name, text in facts.items() if text}

@@ -4,11 +4,11 @@
   const SVG = "http://www.w3.org/2000/svg";
   const OTHER_CLASSES = ["#009e73", "#cc79a7", "#e69f00", "#8a8f98"]; // the class of the probe has --kin
   const WIDTH = 260, TOP = 6, LEFT = 42, RIGHT = 168, NODE = 9, BARS = 182, STRIP = 2;
-  const LINES = 500; // of one panel, when no node is chosen
+  const LINES = 280; // of one panel, when no node is chosen: more cannot be told apart
 
   const HINTS = {
-    lines: "On the left who listens, on the right to whom; what a node pays itself is not counted. Point at a node or use the arrow keys; click or Enter keeps it.",
-    matrix: "Rows listen to columns. Point at a cell or use the arrow keys; click or Enter keeps the row.",
+    lines: each => `Left: who listens. Right: the ${each} it listens to most, itself not counted. Point at a node or use the arrow keys; click or Enter keeps it.`,
+    matrix: () => "Rows listen to columns. Point at a cell or use the arrow keys; click or Enter keeps the row.",
   };
 
   const sum = values => values.reduce((total, value) => total + value, 0);
@@ -60,11 +60,11 @@
     };
     study.largestBut = (side, node) => Math.max(1e-9, ...data.forms.map(form =>
       study.along(form, side, node)[study.strongest(form, side, node)]));
-    study.overview = form => {
-      const each = clamp(Math.round(LINES / count), 3, 8);
-      return nodes.flatMap(i => nodes.filter(j => j !== i).sort((a, b) => form.weights[i][b] - form.weights[i][a])
-        .slice(0, each).map(j => [i, j])).sort(([a, b], [c, d]) => form.weights[a][b] - form.weights[c][d]);
-    };
+    study.each = Math.min(clamp(Math.round(LINES / count), 2, 6), count - 1);
+    study.overview = form => nodes
+      .flatMap(i => nodes.filter(j => j !== i).sort((a, b) => form.weights[i][b] - form.weights[i][a])
+        .slice(0, study.each).map(j => [i, j]))
+      .sort(([a, b], [c, d]) => form.weights[a][b] - form.weights[c][d]);
     return study;
   }
 
@@ -79,7 +79,7 @@
       this.element.setAttribute("viewBox", `0 0 ${WIDTH} ${this.height}`);
       this.element.setAttribute("aria-hidden", "true");
       this.overview = element("g", {}, this.element);
-      for (const [i, j] of study.overview(form)) this.line(this.overview, i, j, { faint: 0.08, strong: 0.55, width: 2.2 });
+      for (const [i, j] of study.overview(form)) this.line(this.overview, i, j, { faint: 0.06, strong: 0.5, width: 1.5 });
       this.chosen = element("g", {}, this.element);
       for (const x of [LEFT - NODE, RIGHT]) order.forEach(node => this.node(this.element, x, node, {}));
       element("text", { x: 0, y: this.place[0] + 3 }, this.element, "probe");
@@ -212,6 +212,7 @@
     const said = root.querySelector(".said");
 
     function build() {
+      root.querySelector(".hint").textContent = HINTS[state.view](study.each);
       for (const panel of panels) {
         panel.view = new VIEWS[state.view](study, panel.form, study.orders[state.order]);
         panel.place.replaceChildren(panel.view.element);
@@ -240,7 +241,7 @@
         readout.textContent = read(form, side, node, partner, other === null);
       }
       const kept = state.pinned ? " \u00b7 kept, Escape lets it go" : "";
-      const text = side === null ? HINTS[state.view] : `${study.say(node)}, cosine to the probe ${study.similarities[0][node].toFixed(2)}${kept}`;
+      const text = side === null ? "" : `${study.say(node)}, cosine to the probe ${study.similarities[0][node].toFixed(2)}${kept}`;
       if (said.textContent !== text) said.textContent = text;
     }
 
