@@ -103,8 +103,8 @@ def fitting_k(data: Data, most: int) -> int:
     """Return the largest k, of `KS` and up to `most`, at which at most 40 % of the training part's edges are noisy.
 
     >>> import kinfolk as kf
-    >>> fitting_k(Data.of(kf.datasets.person_like(16, dim=16)), most=40)
-    20
+    >>> fitting_k(Data.of(kf.datasets.celeb_like(12)), most=40)
+    40
     """
     ks = [k for k in KS if k <= most and k < min(len(data.train), len(data.test))]
     if not ks:

@@ -107,7 +107,7 @@ def theorem(
         claims += [*_measured_claims(name, found[name]), *_condition_claims(name, found[name])]
         said = ", ".join(f"{e.numbers.alpha:.2f} at k = {e.k}" for e in found[name])
         say(f"{name}: α {said or 'nowhere: its edges are all true, or all noisy'}")
-    charts += _sets_charts(found, nodes, seed)
+    charts += [*_sets_charts(found, nodes, seed), *_alpha_charts(found)]
     return Outcome(
         name="theorem",
         title="Theorem 1: many tests against one",
@@ -307,29 +307,32 @@ def _chosen(rows: Sequence[Estimated]) -> Estimated | None:
 
 
 def _sets_charts(found: Mapping[str, Sequence[Estimated]], nodes: int, seed: int) -> list[Chart]:
+    """Return the error edges with each set's own numbers; none where the theorem says nothing about any of them."""
     chosen = {name: _chosen(rows) for name, rows in found.items()}
     panels = tuple(
         _error_panel(Regime(f"{name}, k = {row.k}", row.numbers.p, row.numbers.q, row.numbers.alpha), nodes, seed)
         for name, row in chosen.items()
         if row is not None
     )
-    silent = [name for name, row in chosen.items() if row is None]
-    text = "With p, q and α of the set's graph, at the largest k of the table at which α > 1/2." + "".join(
-        f" {name}: at no k does the theorem say anything." for name in silent
-    )
+    silent = "".join(f" {name}: at no k does the theorem say anything." for name, row in chosen.items() if row is None)
+    text = f"With p, q and α of the set's graph, at the largest k of the table at which α > 1/2.{silent}"
     title = "Error edges over the number of tests, as the sets have them"
-    charts = [Chart(name="theorem-sets", title=title, text=text, panels=panels)] if panels else []
+    return [Chart(name="theorem-sets", title=title, text=text, panels=panels)] if panels else []
+
+
+def _alpha_charts(found: Mapping[str, Sequence[Estimated]]) -> list[Chart]:
+    """Return α over k, beside the 1/2 that is needed; none where no set has both true and noisy edges."""
+    ks = sorted(row.k for rows in found.values() for row in rows)
+    if not ks:
+        return []
     lines = [_line(name, [(row.k, row.numbers.alpha) for row in rows]) for name, rows in found.items() if rows]
-    if not lines:
-        return charts
-    ks = sorted({row.k for rows in found.values() for row in rows})
     lines.append(Line(label="1/2, what the theorem needs", x=(ks[0], ks[-1]), y=(0.5, 0.5)))
     panel = Lines(title="α over k", xlabel="neighbours k", ylabel="α", lines=tuple(lines), log_x=True)
     text = (
         "The share of the common candidates of two neighbours that are of the first one's class. Where k is larger "
         "than a class, strangers vouch for strangers, and the condition of the theorem is gone."
     )
-    return [*charts, Chart(name="theorem-alpha", title="The condition α > 1/2", text=text, panels=(panel,))]
+    return [Chart(name="theorem-alpha", title="The condition α > 1/2", text=text, panels=(panel,))]
 
 
 def _measured_claims(name: str, rows: Sequence[Estimated]) -> list[Claim]:
