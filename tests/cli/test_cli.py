@@ -13,7 +13,9 @@ import pytest
 import kinfolk as kf
 from kinfolk.cli import app, demo
 
-COMMANDS = "demo generate knn similarity train enhance cluster rerank evaluate reproduce theory report convert doctor".split()
+COMMANDS = (
+    "demo generate knn similarity train enhance cluster rerank evaluate reproduce theory report convert doctor".split()
+)
 
 
 @pytest.fixture
