@@ -41,7 +41,7 @@ ALLOWED = {
     "rerank": GROUND | {"neighbors", "similarity", "nn", "enhance"},
     "theory": GROUND | {"neighbors", "similarity", "metrics"},
     "experiments": GROUND
-    | {"datasets", "enhance", "cluster", "rerank", "formats", "neighbors", "nn", "similarity", "metrics"},
+    | {"datasets", "enhance", "cluster", "rerank", "formats", "neighbors", "nn", "similarity", "metrics", "theory"},
     "report": GROUND | {"experiments", "metrics"},
 }
 

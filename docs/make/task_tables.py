@@ -63,9 +63,9 @@ def main() -> None:
                 study.run(results, SEEDS, given, say=partial(print, flush=True), methods=asked.rows)
             cells, load = study.plan(SEEDS, given, methods=["all"])
             found = finished_cells(cells, load, results)
-            for grid in study.grids(found):
-                made = made_by(row for cell, row in found if cell.data == grid.data)
-                text += [f"**{grid.data}**", grid.markdown, made]
+            for table_of_set in study.tables(found):
+                made = made_by(row for cell, row in found if cell.data == table_of_set.data)
+                text += [f"**{table_of_set.data}**", table_of_set.markdown, made]
         page = asked.pages / place.page
         written = put(page.read_text(encoding="utf-8"), table, "\n\n".join(text) or "*Not measured yet.*")
         with replacing(page, force=True) as temporary:

@@ -13,7 +13,9 @@ import pytest
 import kinfolk as kf
 from kinfolk.cli import app, demo
 
-COMMANDS = "demo generate knn similarity train enhance cluster rerank evaluate reproduce theory convert doctor".split()
+COMMANDS = (
+    "demo generate knn similarity train enhance cluster rerank evaluate reproduce theory report convert doctor".split()
+)
 
 
 @pytest.fixture
@@ -130,18 +132,6 @@ def test_similarity_writes_the_cleaner_graph_and_explains_a_pair(kinfolk, featur
     assert "looks larger than the classes" in err
     for bad in (["--threshold", "high"], ["-o", tmp_path / "x.csv"]):
         assert kinfolk("similarity", features, *bad)[0] == 2
-
-
-def test_reproduce_prints_the_papers_numbers_beside_measured_ones(kinfolk, features):
-    code, out, _ = kinfolk("reproduce", "table5", "--seeds", 1, "--json")
-    tables = json.loads(out)
-    assert code == 0
-    assert [t["data"] for t in tables] == ["person_like (generated)", "vehicle_like (generated)"]
-    assert tables[0]["paper"][0] == {"k": 5, "enr": 0.06, "auc_s": 89.23, "auc_m": 89.74}
-    code, out, _ = kinfolk("reproduce", "table1", "--data", features)
-    assert code == 0
-    assert "96.80" in out
-    assert kinfolk("reproduce", "table99")[0] == 2
 
 
 def test_theory_prints_a_table_and_draws_a_plot(kinfolk, tmp_path):

@@ -1,4 +1,4 @@
-"""kinfolk reproduce for the tables that are measured cell by cell."""
+"""kinfolk reproduce: cells are kept in the folder of the run, and what was found is printed beside the paper's."""
 
 import json
 from dataclasses import replace
@@ -6,19 +6,25 @@ from dataclasses import replace
 import pytest
 
 import kinfolk as kf
-from kinfolk.experiments import clustering_tables
-from kinfolk.experiments.clustering_tables import STUDIES, Clustering, persons
+from kinfolk.experiments import catalogue
+from kinfolk.experiments.catalogue import STUDIES
+from kinfolk.experiments.clustering_tables import Clustering
 from kinfolk.experiments.forms import ORIGINAL
+from kinfolk.experiments.outcome import Outcome, read_run
+from kinfolk.experiments.stands import PERSONS, stand_in
 from kinfolk.experiments.task_cells import TaskCell
-from kinfolk.experiments.ways import G_CUT
+from kinfolk.experiments.ways import G_CUT, PEERS
 
 
 @pytest.fixture
 def one_cell(monkeypatch, tmp_path):
-    """Table 10 with its G-cut on raw features alone, in a folder of its own."""
+    """Table 10 with G-cut on raw features, and a learned peer that is slow, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    cells = lambda names, seeds, made: [TaskCell(n, ORIGINAL, Clustering(G_CUT), s) for n in names for s in seeds]  # noqa: E731
-    monkeypatch.setitem(clustering_tables.STUDIES, "table10", replace(STUDIES["table10"], cells=cells))
+    fast = replace(PEERS[1], settings=dict(steps=2))
+    cells = lambda names, seeds, size: [  # noqa: E731
+        TaskCell(n, ORIGINAL, Clustering(way), s) for n in names for s in seeds for way in (G_CUT, fast)
+    ]
+    monkeypatch.setitem(catalogue.STUDIES, "table10", replace(STUDIES["table10"], cells=cells))
     return tmp_path
 
 
@@ -27,34 +33,65 @@ def test_generated_data_are_said_to_be_and_cells_are_kept(kinfolk, one_cell):
     assert code == 0
     assert "person_like (generated)" in out and "73.51" in out and "Ada-NETS" in out
     assert err.count("seed 0") == 1 and "before" not in err
-    kept = (one_cell / "kinfolk-table10.jsonl").read_text().splitlines()
+    kept = (one_cell / "kinfolk-run" / "cells.jsonl").read_text().splitlines()
     assert json.loads(kept[0])["row"] == "original + G-cut"
     code, out, err = kinfolk("reproduce", "table10", "--quick", "--json")
     assert "as measured before" in err
-    assert json.loads(out) == [json.loads(kept[0])]
+    (outcome,) = (Outcome.model_validate(found) for found in json.loads(out))
+    assert outcome == read_run(one_cell / "kinfolk-run")[0]
+    assert outcome.quick and outcome.cells == 1 and "1 cells: 1 by commit" in outcome.tables[0].made
 
 
-def test_own_data_are_measured_under_their_name(kinfolk, one_cell):
-    data = persons(0, quick=True)
+def test_learned_peers_are_measured_where_all_methods_are_asked_for(kinfolk, one_cell):
+    code, _, err = kinfolk("reproduce", "table10", "--quick", "--methods", "all", "--json")
+    assert code == 0 and err.count("seed 0") == 2
+    code, out, err = kinfolk("reproduce", "table10", "--quick", "--methods", "STAR-FC", "--json")
+    assert code == 0 and err.count("seed 0") == 1 and "as measured before" in err
+    rows = {row[0]: row[1] for row in json.loads(out)[0]["tables"][0]["rows"]}
+    assert rows["STAR-FC"] != "–" and rows["original + G-cut"] != "–"  # what was measured before stays in the table
+
+
+def test_own_data_are_measured_under_their_name_and_beside_generated_ones(kinfolk, one_cell):
+    data = stand_in(PERSONS, 0, "quick")
     kf.datasets.person_like(40, seed=0).save(one_cell / "mine.npz")
-    code, out, _ = kinfolk("reproduce", "table10", "--data", "mine.npz", "--seeds", 1, "--results", "r.jsonl", "--json")
-    row = json.loads(out)[0]
+    code, out, _ = kinfolk("reproduce", "table10", "--data", "mine.npz", "--seeds", 1, "--out", "run", "--json")
     assert code == 0
-    assert row["data"] == "mine"
+    assert [table["data"] for table in json.loads(out)[0]["tables"]] == ["mine"]
+    row = json.loads((one_cell / "run" / "cells.jsonl").read_text())
     cut = kf.cluster.GCut(k=80, threshold=row["chosen"]["threshold"]).fit_predict(data.test)
     assert row["scores"]["fp"] == pytest.approx(100 * kf.metrics.pairwise(data.test.labels, cut).f)
+    code, out, err = kinfolk("reproduce", "table10", "--quick", "--out", "run", "--json")
+    assert [table["data"] for table in json.loads(out)[0]["tables"]] == ["mine", PERSONS]  # the earlier one is kept
+    both = ["--data", "mine.npz", "--data", "generated", "--quick"]
+    code, out, err = kinfolk("reproduce", "table10", *both, "--out", "run", "--json")
+    assert [table["data"] for table in json.loads(out)[0]["tables"]] == [PERSONS, "mine"]
+    assert err.count("as measured before") == 2  # the quick generated persons are the same vectors
+
+
+def test_edges_need_no_parts_and_claims_are_printed(kinfolk, tmp_path):
+    digits = kf.datasets.digits()
+    kf.FeatureSet(digits.features[:600], digits.labels[:600]).save(tmp_path / "whole.npz")
+    code, out, _ = kinfolk("reproduce", "table5", "--data", tmp_path / "whole.npz", "--out", tmp_path / "run")
+    assert code == 0
+    assert "89.23" in out and "whole" in out and "What the paper says" in out
+    assert kinfolk("reproduce", "table2", "--data", tmp_path / "whole.npz")[0] == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["table10", "--part", "test"], "leave --part out"),
-        (["table1", "--results", "x.jsonl"], "keeps no --results"),
+        (["table10", "--quick", "--full"], "choose one"),
         (["table10", "--seeds", "0"], "at least one seed"),
-        (["table99"], "unknown table 'table99'; there are table1, table5, table3, table10, table4, table11"),
+        (["table10", "--methods", "Nonsense"], "there is no method 'Nonsense'"),
+        (["all", "--methods", "STAR-FC"], "one table at a time"),
+        (["table10", "--data", "a/x.npz"], "a/x.npz does not exist"),
+        (["table10", "--data", "digits.npz", "--data", "./digits.npz"], "two sets have the same name"),
+        (["theorem", "--methods", "all"], "has no methods"),
+        (["table99"], "unknown table or figure 'table99'; there are all, table1, figure3, table2"),
     ],
 )
 def test_a_mistake_gets_one_sentence(kinfolk, one_cell, arguments, sentence):
+    kf.datasets.digits().save(one_cell / "digits.npz")
     code, out, err = kinfolk("reproduce", *arguments)
     assert (code, out) == (2, "")
     assert sentence in err and len(err.strip().splitlines()) == 1

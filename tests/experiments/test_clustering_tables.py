@@ -106,13 +106,13 @@ def test_half_of_the_identities_is_half_and_follows_the_seed():
 
 
 def test_nothing_random_on_given_data_needs_one_seed():
-    cells = clustering_cells(["market1501"], [0, 1, 2], data_is_generated=False)
+    cells = clustering_cells(["market1501"], [0, 1, 2], None)
     seeds = {}
     for cell in cells:
         seeds.setdefault(cell.row, []).append(cell.seed)
     assert seeds["HAC"] == [0] and seeds["original + G-cut"] == [0]
     assert seeds["K-Means"] == seeds["GCN w/ band + G-cut"] == [0, 1, 2]
-    assert len(clustering_cells(["celeb_like"], [0, 1], True)) == 2 * 28
+    assert len(clustering_cells(["celeb_like"], [0, 1], "usual")) == 2 * 28
 
 
 def test_the_key_follows_data_seed_features_and_way():
@@ -137,15 +137,15 @@ def test_every_row_of_the_paper_is_in_the_table(name):
         high = cell.method is BAND and cell.task.way is KIN
         scores = dict(fp=90.0 if high else 80.0 + cell.seed, fb=70.0)
         found.append((cell, Scored.of(cell, "", scores=scores, **made)))
-    (grid,) = STUDIES[name].grids(found)
-    rows = {row[0]: row[1:] for row in grid.rows}
+    (table,) = STUDIES[name].tables(found)
+    rows = {row[0]: row[1:] for row in table.rows}
     assert {row["method"] for row in paper_table(name)} <= set(rows)
     assert rows["original + G-cut"][0] == "80.5 ± 0.7"
     assert rows["band (kinfolk) + Kin"][:3] == ("**90.0 ± 0.0**", "**70.0 ± 0.0**", "2.0")
     assert rows["Ada-NETS"][:3] == ("–", "–", "–")
     assert rows["Ada-NETS"][3:] == (("92.79", "91.40") if name == "table3" else ("73.51", "77.40"))
-    assert "| Ada-NETS | – |" in grid.markdown
-    assert len(grid.head) == len(grid.rows[0]) == 1 + 3 + 2
+    assert "| Ada-NETS | – |" in table.markdown
+    assert len(table.head) == len(table.rows[0]) == 1 + 3 + 2
     assert len(FORMS) == 8
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.errors import InputError
-from kinfolk.experiments.enhance_study import enhance_study, most_confused, pair_cosines
+from kinfolk.experiments.enhance_study import enhance_study, most_confused, pair_cosines, planes
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,16 @@ def test_most_confused_equals_counting_edge_by_edge(count):
     shared = {c: sum({a, b} == {worst, c} for a, b in edges) for c in classes if c != worst}
     others = sorted(shared, key=lambda c: (-shared[c], c))[: count - 1]
     assert most_confused(g, labels, count).tolist() == sorted([worst, *others])
+
+
+def test_a_plane_keeps_the_two_widest_directions_and_lies_on_the_first():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4)) * [5, 3, 0.1, 0.1] + 7
+    turned = X @ np.linalg.qr(rng.standard_normal((4, 4)))[0] * 3
+    first, second = planes([X, turned])
+    covariance = np.cov(X.T)
+    assert np.trace(np.cov(first.T)) == pytest.approx(np.sort(np.linalg.eigvalsh(covariance))[-2:].sum())
+    np.testing.assert_allclose(second, 3 * first, atol=1e-8)
 
 
 def test_a_set_without_labels_is_refused():

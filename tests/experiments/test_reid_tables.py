@@ -94,10 +94,10 @@ def test_every_row_of_the_paper_is_in_the_table(name):
     made = dict(chosen={}, trained=True, seconds=2.0, fit_seconds=1.0)
     found = [
         (cell, Scored.of(cell, "", scores=dict(map=80.0 + cell.seed + (cell.method is BAND), r1=90.0), **made))
-        for cell in reid_cells(name, ["market1501"], [0, 1], False)
+        for cell in reid_cells(name, ["market1501"], [0, 1], None)
     ]
-    (grid,) = STUDIES[name].grids(found)
-    rows = {row[0]: row[1:] for row in grid.rows}
+    (table,) = STUDIES[name].tables(found)
+    rows = {row[0]: row[1:] for row in table.rows}
     assert {row["method"] for row in paper_table(name)} <= set(rows)
     assert rows["original"] == ("80.0", "**90.0**", "2.0", "62.76", "82.36", "79.00", "96.60")
     assert rows["band (kinfolk)"][:2] == ("**81.5 ± 0.7**", "**90.0 ± 0.0**")
@@ -110,7 +110,7 @@ def test_the_pages_are_written_from_finished_cells(tmp_path, monkeypatch):
     module.__spec__.loader.exec_module(module)
     kf.datasets.person_like(30, seed=0, dim=16).save(tmp_path / "tiny.npz")
     cell = TaskCell("tiny", ORIGINAL, NOT_RANKED_AGAIN)
-    study = replace(STUDIES["table4"], generated={}, cells=lambda names, seeds, made: [cell] if names else [])
+    study = replace(STUDIES["table4"], generated=(), cells=lambda names, seeds, made: [cell] if names else [])
     monkeypatch.setitem(module.STUDIES, "table4", study)
     monkeypatch.setitem(module.PLACES, "table4", module.Place("page.md", "r.jsonl", ("tiny",)))
     (tmp_path / "page.md").write_text("# a\n<!-- table4 -->\n<!-- /table4 -->\nb\n")

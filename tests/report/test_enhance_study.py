@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinfolk.experiments.enhance_study import EnhanceStudy, Version
-from kinfolk.report.enhance_study import before_and_after_figure, enhance_card, enhance_sections, planes
+from kinfolk.report.enhance_study import before_and_after_figure, enhance_card, enhance_sections
 from kinfolk.report.figures import to_svg
 
 
@@ -44,13 +44,3 @@ def test_the_picture_has_a_map_and_a_histogram_for_each_version(studies):
         assert shown == ["0", "2"]
         assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == 20
         assert to_svg(figure) == to_svg(before_and_after_figure(study))
-
-
-def test_a_plane_keeps_the_two_widest_directions_and_lies_on_the_first():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 4)) * [5, 3, 0.1, 0.1] + 7
-    turned = X @ np.linalg.qr(rng.standard_normal((4, 4)))[0] * 3
-    first, second = planes([X, turned])
-    covariance = np.cov(X.T)
-    assert np.trace(np.cov(first.T)) == pytest.approx(np.sort(np.linalg.eigvalsh(covariance))[-2:].sum())
-    np.testing.assert_allclose(second, 3 * first, atol=1e-8)

@@ -47,6 +47,7 @@ def _register() -> None:
         evaluate,
         generate,
         knn,
+        report,
         reproduce,
         rerank,
         similarity,
@@ -66,6 +67,7 @@ def _register() -> None:
         evaluate,
         reproduce,
         theory,
+        report,
         convert,
         doctor,
     ):

@@ -1,9 +1,7 @@
-"""kinfolk reproduce: the paper's tables, measured here, beside the paper's numbers."""
+"""kinfolk reproduce: the paper's tables and figures, measured here, beside the paper's numbers."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,134 +13,118 @@ from kinfolk.cli import options
 from kinfolk.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from kinfolk.experiments.tables import NoiseTable
-    from kinfolk.experiments.task_cells import Grid, Study
+    from kinfolk.experiments import outcome
+    from kinfolk.experiments.resume import Data
+
+GENERATED = "generated"
+COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 
 def reproduce(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help="table1, table5: edge noise; table3, table10: clusters; table4, table11: re-identification.",
-        ),
+        str, typer.Argument(metavar="NAME", help="table1 to table11, figure3 to figure8, theorem, look, or all.")
     ],
-    data: Annotated[list[Path] | None, typer.Option(help="Labelled features to use instead of generated ones.")] = None,
-    part: options.Part = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="Labelled features with the parts train and test; 'generated': those as well."),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="How many seeds, of the training and of generated data.")] = 3,
-    quick: Annotated[bool, typer.Option("--quick", help="One seed and small generated sets.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One seed and small generated sets: minutes.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Generated sets of the calibrated size: many hours.")] = False,
     methods: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="all: also Clusformer, STAR-FC and Ada-NETS of table3 and table10, a minute of training a seed; "
-            "or names of rows with commas between them."
+            "or the name of a row, as often as there are rows."
         ),
     ] = None,
-    results: Annotated[
-        Path | None, typer.Option(help="Where finished cells are kept; kinfolk-TABLE.jsonl unless told.")
-    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the run: finished cells and what was found.")
+    ] = Path("kinfolk-run"),
     as_json: options.Json = False,
 ) -> None:
-    """Measure a table of the paper and print it beside the paper's numbers.
+    """Measure a table or figure of the paper and print it beside the paper's numbers.
 
-    Without --data the generated regimes are used, and said to be. Tables 3, 4, 10 and 11 need a set with the parts
-    train and test; thresholds are tuned on train. Finished cells are kept: the same command goes on where it stopped.
+    Without --data the generated regimes are used, and said to be. Thresholds are tuned on the part train. Finished
+    cells are kept in the folder of the run: the same command goes on where it stopped. kinfolk report makes a page.
 
-    [bold]Example:[/bold]  kinfolk reproduce table1 --data ms-celeb/features/part1_test.bin
+    [bold]Example:[/bold]  kinfolk reproduce table2 --data market1501.npz --out run
     """
-    from kinfolk.experiments import clustering_tables, reid_tables
-    from kinfolk.experiments.tables import TABLES
+    from kinfolk.experiments.catalogue import STUDIES, TWINS, asked_names
+    from kinfolk.experiments.catalogue import reproduce as measured
 
-    studies = {**clustering_tables.STUDIES, **reid_tables.STUDIES}
+    names = asked_names(name)
     if seeds < 1:
         raise InputError(f"at least one seed is needed, not {seeds}")
-    seeds = 1 if quick else seeds
-    if name in TABLES:
-        if results is not None:
-            raise InputError(f"{name} is measured in one go and keeps no --results")
-        if methods is not None:
-            raise InputError(f"{name} has no methods to choose from: leave --methods out")
-        _noise(name, data or [], part, seeds, as_json)
-    elif name in studies:
-        if part is not None:
-            raise InputError(f"{name} uses both parts, train and test: leave --part out")
-        _study(studies[name], results or Path(f"kinfolk-{name}.jsonl"), data or [], seeds, quick, methods, as_json)
-    else:
-        raise InputError(f"unknown table {name!r}; there are {', '.join([*TABLES, *studies])}")
-
-
-def _study(
-    study: Study, kept: Path, files: list[Path], seeds: int, quick: bool, methods: str | None, as_json: bool
-) -> None:
-    from kinfolk.experiments.resume import Data, Results
-    from kinfolk.experiments.task_cells import Scored
-
-    given: Mapping[str, Data] = {path.stem: Data.of(options.read(path, None, None, None)) for path in files}
-    say = partial(typer.echo, err=True)
-    asked = None if methods is None else [name.strip() for name in methods.split(",")]
-    found = study.run(Results(kept, Scored), range(seeds), given, quick, say, asked)
+    if quick and full:
+        raise InputError("--quick and --full are two sizes: choose one")
+    if methods and not set(names) & set(STUDIES):
+        raise InputError(f"{name} has no methods to choose from: leave --methods out")
+    if len(names) > 1 and methods and methods != ["all"]:
+        raise InputError("methods are chosen for one table at a time; of all tables only --methods all")
+    learns = any(each not in STUDIES or STUDIES[each].learns for each in names)
+    sets = _sets(data or [], learns)
+    also_generated = GENERATED in (data or [])
+    found = [
+        measured(
+            each,
+            out,
+            range(1 if quick else seeds),
+            {} if TWINS.get(each) in names and also_generated else sets,
+            "quick" if quick else "full" if full else "usual",
+            partial(typer.echo, err=True),
+            methods or None,
+            also_generated,
+        )
+        for each in names
+        if also_generated or not sets or TWINS.get(each) not in names
+    ]
     if as_json:
-        typer.echo(json.dumps([asdict(row) for _, row in found]))
+        typer.echo(f"[{','.join(each.model_dump_json() for each in found)}]")
         return
-    for grid in study.grids(found):
-        options.console().print(_grid(study.title, grid))
+    for each in found:
+        _show(each)
+    typer.echo(f"\nKept in {out}; for a page of it: kinfolk report {out}")
 
 
-def _grid(title: str, grid: Grid) -> Table:
-    table = Table(title=f"{title}: {grid.data}", title_justify="left")
-    for number, column in enumerate(grid.head):
-        width = max(len(row[number].strip("*")) for row in grid.rows)  # a head may wrap, a number may not
+def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
+    from kinfolk.experiments.resume import Data
+    from kinfolk.experiments.stands import STANDS
+
+    files = [Path(path).resolve() for path in paths if path != GENERATED]
+    sets = {file.stem: Data.read(file, learns) for file in files}
+    if len(sets) < len(files) or STANDS.keys() & sets.keys():
+        raise InputError("two sets have the same name: rename a file of --data, for a table says only the name")
+    return sets
+
+
+def _show(found: outcome.Outcome) -> None:
+    screen = options.console()
+    screen.print(f"\n[bold]{found.title}[/bold]\n[dim]{found.about}[/dim]", soft_wrap=True)
+    for table in found.tables:
+        screen.print("", _table(table))
+    if found.claims:
+        screen.print("", _claims(found.claims))
+
+
+def _table(shown: outcome.Table) -> Table:
+    table = Table(title=shown.data, title_justify="left")
+    for number, column in enumerate(shown.head):
+        width = max(len(row[number].strip("*")) for row in shown.rows)  # a head may wrap, a number may not
         table.add_column(column, justify="right" if number else "left", min_width=width)
-    for number, row in enumerate(grid.rows, start=1):
+    for number, row in enumerate(shown.rows, start=1):
         texts = [f"[bold]{text.strip('*')}[/]" if text.startswith("**") else text for text in row]
-        table.add_row(*texts, end_section=number in grid.rules)
+        table.add_row(*texts, end_section=number in shown.rules)
     return table
 
 
-def _noise(name: str, files: list[Path], part: str | None, seeds: int, as_json: bool) -> None:
-    from kinfolk.experiments.tables import TABLES, generated_table, given_table
-
-    if files:
-        sets = [(path.stem, options.read(path, part, None, None)) for path in files]
-        measured = [given_table(stem, fs, paper) for paper in TABLES[name] for stem, fs in sets]
-    else:
-        measured = [generated_table(paper, range(seeds)) for paper in TABLES[name]]
-    if as_json:
-        facts = [
-            dict(
-                data=t.data,
-                beside=t.paper_data,
-                mean=[row._asdict() for row in t.mean()],
-                spread=[row._asdict() for row in t.spread()],
-                paper=[row._asdict() for row in t.paper],
-            )
-            for t in measured
-        ]
-        typer.echo(json.dumps(facts))
-        return
-    for table in measured:
-        options.console().print(_noise_table(table))
-
-
-def _noise_table(measured: NoiseTable) -> Table:
-    seeds = f", mean ± spread of {len(measured.runs)} seeds" if len(measured.runs) > 1 else ""
-    table = Table(title=f"{measured.data} beside the paper's {measured.paper_data}{seeds}", title_justify="left")
-    for column in ("k", "ENR", "paper", "AUC one test", "paper", "AUC many tests", "paper", "difference", "paper"):
-        table.add_column(column, justify="right")
-    for mean, spread, paper in zip(measured.mean(), measured.spread(), measured.paper, strict=False):
-        several = len(measured.runs) > 1
-        gain, paper_gain = mean.auc_m - mean.auc_s, paper.auc_m - paper.auc_s
-        table.add_row(
-            str(mean.k),
-            f"{mean.enr:.3f}" + (f" ± {spread.enr:.3f}" if several else ""),
-            f"{paper.enr:.2f}",
-            f"{mean.auc_s:.2f}" + (f" ± {spread.auc_s:.2f}" if several else ""),
-            f"{paper.auc_s:.2f}",
-            f"{mean.auc_m:.2f}" + (f" ± {spread.auc_m:.2f}" if several else ""),
-            f"{paper.auc_m:.2f}",
-            f"[{'green' if gain > 0 else 'red'}]{gain:+.2f}[/]",
-            f"{paper_gain:+.2f}",
-        )
+def _claims(claims: Sequence[outcome.Claim]) -> Table:
+    table = Table(title="What the paper says", title_justify="left")
+    for column in ("claim", "data", "verdict", "figures"):
+        table.add_column(column)
+    for claim in claims:
+        verdict = f"[{COLORS[claim.verdict]}]{claim.verdict}[/]"
+        table.add_row(claim.claim, claim.data, verdict, claim.figures)
     return table

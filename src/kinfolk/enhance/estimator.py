@@ -199,6 +199,19 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             asked, known = self._enhance_against(asked, known, plain)
         return asked
 
+    def subgraphs(self, X: Matrix) -> tuple[NDArray[np.float32], NDArray[np.integer]]:
+        """Return what the first round of `transform` starts from: rows (n, d) of length one, and the k nearest of each.
+
+        >>> rows, neighbors = GraphEnhancer(k=2).fit(np.eye(5) + 0.1).subgraphs(np.eye(5) + 0.1)
+        >>> rows.shape, neighbors.shape
+        ((5, 5), (5, 2))
+        """
+        check_is_fitted(self)
+        plain = self._centred(X, "X")
+        rows = apply_metric(plain, self.metric_)
+        g = self._graph(rows)
+        return rows, g.indices[:, : self._k_for(g, plain)]
+
     def fit_transform(self, X: Matrix, y: ArrayLike | None = None, **_: Any) -> NDArray[np.float32]:
         """Fit to X, then return X enhanced; the same as fit and transform, with one neighbour search instead of two.
 

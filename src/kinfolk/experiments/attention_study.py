@@ -89,6 +89,7 @@ LABEL_FREE = (
     Method("band", dict(model="propagate", attention="band"), labelled=False),
 )
 ORDER = ("raw", "GCN", "self", "band")
+PAPER_NAMES = {"raw": "original", "GCN": "GCN", "self": "GCN w/ self", "band": "GCN w/ band"}
 RECIPES: dict[str, dict[str, Any]] = {
     "fast": {},
     "paper": dict(recipe="paper", steps=PAPER_STEPS, out_dim=2048),
@@ -264,7 +265,9 @@ def regimes_table(found: Found) -> str:
     paper = {row["method"]: row for row in paper_table("table2")}
     for data in _names(cell.data for cell, _ in found):
         stand = STANDS[data]
-        rows.append([f"{stand.paper_data}, the paper", "", *[paper[name][stand.paper_data] for name in ORDER]])
+        rows.append(
+            [f"{stand.paper_data}, the paper", "", *[paper[PAPER_NAMES[name]][stand.paper_data] for name in ORDER]]
+        )
         for recipe in RECIPES:
             scores = {name: _scores(found, data, recipe_method(name, recipe)) for name in ORDER}
             rows.append([f"{data}, k={stand.k}", recipe, *[spread(values) for values in scores.values()]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +21,15 @@ RAW, LABEL_FREE, TRAINED = "raw", "label-free", "trained"
 class Version:
     """One form of the features: rows (n, d) of length one, their mAP x 100, the cosine of each neighbour pair (n, k).
 
-    The pairs are the edges of the raw graph in every version, so that their cosines can be compared.
+    The pairs are the edges of the raw graph in every version, so that their cosines can be compared. `enhancer`: what
+    made it; None for the raw features.
     """
 
     name: str
     features: NDArray[np.float32]
     map: float
     similarities: NDArray[np.float32]
+    enhancer: GraphEnhancer | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ def enhance_study(
         raise InputError(f"{name} has no labels: what enhancing does cannot be measured")
     graph = knn_graph(fs, k, show_progress=False)
     versions = [
-        Version(title, X, 100 * mean_average_precision(X, fs.labels), pair_cosines(X, graph))
-        for title, X in _enhanced(fs, learn_from, seed)
+        Version(title, X, 100 * mean_average_precision(X, fs.labels), pair_cosines(X, graph), enhancer)
+        for title, X, enhancer in _enhanced(fs, learn_from, seed)
     ]
     same_class = fs.labels[graph.indices] == fs.labels[:, None]
     return EnhanceStudy(name, note, fs.labels, same_class, most_confused(graph, fs.labels), versions)
@@ -101,8 +103,33 @@ def most_confused(graph: NeighborGraph, labels: NDArray[np.int64], count: int = 
     return np.sort(classes[np.argsort(-shared, kind="stable")[:count]])
 
 
-def _enhanced(fs: FeatureSet, learn_from: FeatureSet | None, seed: int) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    yield RAW, unit_rows(fs)
-    yield LABEL_FREE, GraphEnhancer(random_state=seed).fit(fs).transform(fs)
+def planes(versions: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]:
+    """Return each version (m, d) in the plane of its two main axes (m, 2), turned to lie on the first one.
+
+    P = X V R,  V: the first two right singular vectors of the centred X,  R = argmin |X V R - P_first|,  R R' = I
+
+    >>> X = np.random.default_rng(0).standard_normal((20, 5))
+    >>> first, second = planes([X, -2 * X])
+    >>> np.allclose(second, 2 * first)
+    True
+    """
+    points: list[NDArray[np.float64]] = []
+    for X in versions:
+        centred = X - X.mean(axis=0, dtype=np.float64)
+        P = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+        if points:
+            left, _, right = np.linalg.svd(P.T @ points[0])
+            P = P @ left @ right
+        points.append(P)
+    return points
+
+
+def _enhanced(
+    fs: FeatureSet, learn_from: FeatureSet | None, seed: int
+) -> Iterator[tuple[str, NDArray[np.float32], GraphEnhancer | None]]:
+    yield RAW, unit_rows(fs), None
+    free = GraphEnhancer(random_state=seed)
+    yield LABEL_FREE, free.fit_transform(fs), free
     if learn_from is not None:
-        yield TRAINED, GraphEnhancer(random_state=seed).fit(learn_from, learn_from.labels).transform(fs)
+        trained = GraphEnhancer(random_state=seed).fit(learn_from, learn_from.labels)
+        yield TRAINED, trained.transform(fs), trained

@@ -9,7 +9,7 @@ import numpy as np
 NOT_YET = "*Not measured yet.*"
 
 
-def spread(values: Sequence[float] | None, sign: bool = False) -> str:
+def spread(values: Sequence[float] | None, sign: bool = False, digits: int = 1) -> str:
     """Return "mean ± standard deviation" of several values, or the one there is.
 
     >>> spread([80.0, 81.0, 82.0]), spread([80.04]), spread([]), spread([0.5], sign=True)
@@ -17,8 +17,8 @@ def spread(values: Sequence[float] | None, sign: bool = False) -> str:
     """
     if not values:
         return "–"
-    mean = f"{np.mean(values):{'+' if sign else ''}.1f}"
-    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.1f}"
+    mean = f"{np.mean(values):{'+' if sign else ''}.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

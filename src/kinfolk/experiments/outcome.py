@@ -164,6 +164,33 @@ class Outcome(_Data):
             temporary.write_text(self.model_dump_json(), encoding="utf-8")
         return path
 
+    def joined(self, earlier: Outcome) -> Outcome:
+        """Return this outcome with what an earlier one says about other sets.
+
+        >>> one, two = (Table(data=name, head=("",), rows=()) for name in ("one", "two"))
+        >>> old, new = (Outcome(name="t", title="", about="", tables=(table,)) for table in (one, two))
+        >>> [table.data for table in new.joined(old).tables]
+        ['one', 'two']
+        """
+        parts: list[Table | Claim | CaseStudy] = [*self.tables, *self.claims, *self.cases]
+        here = {part.data for part in parts}
+        charts = {chart.name: chart for chart in (*earlier.charts, *self.charts)}
+        for chart in earlier.charts:
+            titles = {panel.title for panel in charts[chart.name].panels}
+            others = [panel for panel in chart.panels if panel.title not in titles]
+            panels = (*others, *charts[chart.name].panels)
+            charts[chart.name] = charts[chart.name].model_copy(update=dict(panels=panels))
+        kept = [table for table in earlier.tables if table.data not in here]
+        return self.model_copy(
+            update=dict(
+                tables=(*kept, *self.tables),
+                claims=(*(claim for claim in earlier.claims if claim.data not in here), *self.claims),
+                cases=(*(case for case in earlier.cases if case.data not in here), *self.cases),
+                charts=tuple(charts.values()),
+                versions={**earlier.versions, **self.versions},
+            )
+        )
+
 
 def read_outcome(path: str | os.PathLike[str]) -> Outcome:
     """Read one file of a run; a damaged or newer one is refused by name."""

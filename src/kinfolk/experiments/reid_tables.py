@@ -15,10 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk import datasets, rerank
-from kinfolk.experiments.forms import BAND, FORMS, LABEL_FREE, ORIGINAL, PAPER_FORMS, Method, Workshop
+from kinfolk import rerank
+from kinfolk.experiments.evidence import Place, best, best_of, comparable, higher, sets_of
+from kinfolk.experiments.forms import (
+    BAND,
+    FORMS,
+    GCN,
+    GCN_SELF,
+    LABEL_FREE,
+    ORIGINAL,
+    PAPER_FORMS,
+    TRANSFORMER,
+    TRANSFORMER_BAND,
+    Method,
+    Workshop,
+)
+from kinfolk.experiments.outcome import Claim, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.task_cells import Found, Grid, Scored, Study, TaskCell, beside_the_paper, needed_seeds
+from kinfolk.experiments.stands import PERSONS, VEHICLES, Size
+from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import reid
 from kinfolk.rerank.pool import Pool
@@ -90,17 +105,18 @@ def query_rows(fs: FeatureSet) -> NDArray[np.bool_]:
 def class_scale(fs: FeatureSet) -> int:
     """Return the k that fits the classes of a test part, from its features as given: enhanced ones look too closed.
 
-    >>> class_scale(persons(0, quick=True).test) > 5
+    >>> from kinfolk.experiments.stands import stand_in
+    >>> class_scale(stand_in(PERSONS, 0, "quick").test) > 5
     True
     """
     asking = query_rows(fs)
     return neighbors_to_choose(Pool(fs.features[asking], fs.features[~asking], show_progress=False))[1]
 
 
-def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], data_is_generated: bool) -> list[TaskCell]:
+def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], size: Size | None) -> list[TaskCell]:
     """Return the cells: set by set, seed by seed, and all that starts from the same features together.
 
-    >>> len(reid_cells("table4", ["person_like"], [0], True))
+    >>> len(reid_cells("table4", ["person_like"], [0], "usual"))
     16
     """
     pairs = sorted((pair for group in ROWS[table] for pair in group), key=lambda pair: FORMS.index(pair[0]))
@@ -109,7 +125,7 @@ def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], data_is_ge
         for name in data
         for seed in seeds
         for method, ranked in pairs
-        if seed in needed_seeds(data_is_generated, method, False, seeds)
+        if seed in needed_seeds(size is not None, method, False, seeds)
     ]
 
 
@@ -141,36 +157,69 @@ def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
     )
 
 
-def reid_grids(table: str, found: Found) -> list[Grid]:
+def reid_tables(table: str, found: Found) -> list[Table]:
     """Return the tables beside the paper's numbers."""
     groups = [[ranked.row(method.name) for method, ranked in group] for group in ROWS[table]]
     return beside_the_paper(table, groups, found, SCORES, PAPER_COLUMNS)
 
 
-def persons(seed: int, quick: bool) -> Data:
-    """Return the generated persons: 200 identities in 15 cameras, or few identities.
+def form_claims(found: Found) -> list[Claim]:
+    """Return what the paper says about Table 4."""
+    claims: list[Claim] = []
+    for here in sets_of(found):
+        place = Place("Section 3.4, Table 4", "mAP^R", here.data)
+        at = {form.name: here.of_row(form.name, "map") for form in (ORIGINAL, *PAPER_FORMS)}
+        again = [e for ranked in AGAIN if (e := here.of_row(ranked.row(ORIGINAL.name), "map")) is not None]
+        band = at[GCN_BAND.name]
+        others = {name: e for name, e in at.items() if name != GCN_BAND.name}
+        claims += best("GCN with band is best among the forms", place, band, others)
+        if again:
+            text = "GCN with band is better than the best re-ranking, or comparable"
+            claims += comparable(text, place, band, best_of(again), or_better=True)
+        for name in (TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND.name):
+            claims += higher(f"{name} is better than GCN", place, at[name], at[GCN])
+        claims += higher("Band is better than self", place, band, at[GCN_SELF])
+        for form in PAPER_FORMS:
+            claims += higher(f"{form.name} is better than the given features", place, at[form.name], at[ORIGINAL.name])
+    return claims
 
-    >>> persons(0, quick=True).test
-    FeatureSet(614 x 256, 20 classes, 15 cameras, 99 queries, parts test 614)
-    """
-    return Data.of(datasets.person_like(40 if quick else 200, seed=seed))
+
+def ensemble_claims(found: Found) -> list[Claim]:
+    """Return what the paper says about Table 11: band and re-ranking help each other."""
+    claims: list[Claim] = []
+    for here in sets_of(found):
+        place = Place("Appendix A.6, Table 11", "mAP^R", here.data)
+        band = here.of_row(GCN_BAND.name, "map")
+        for ranked in AGAIN:
+            name, both = ranked.method.upper(), here.of_row(ranked.row(GCN_BAND.name), "map")
+            given = here.of_row(ranked.row(ORIGINAL.name), "map")
+            claims += higher(f"{name} on band is better than band alone", place, both, band)
+            text = f"{name} on band is better than {name} on the given features"
+            if ranked.method == "ecn":
+                claims += comparable(f"{text}, or comparable", place, both, given, or_better=True)
+            else:
+                claims += higher(text, place, both, given)
+    return claims
 
 
-def vehicles(seed: int, quick: bool) -> Data:
-    """Return the generated vehicles: 120 identities in 20 cameras, or few identities.
-
-    >>> int(vehicles(0, quick=True).test.query.sum())
-    96
-    """
-    return Data.of(datasets.vehicle_like(24 if quick else 120, seed=seed))
-
-
-GENERATED = {"person_like (generated)": persons, "vehicle_like (generated)": vehicles}
-TITLES = {
-    "table4": "Table 4: re-identification, beside the paper's on MSMT17 and VeRi-776",
-    "table11": "Table 11: re-ranking on given and on enhanced features, beside the paper's on MSMT17 and VeRi-776",
-}
+ABOUT = "Queries and gallery are enhanced together, then ranked; an identity in the query's own camera does not count."
 STUDIES = {
-    table: Study(title, GENERATED, partial(reid_cells, table), measure, partial(reid_grids, table))
-    for table, title in TITLES.items()
+    "table4": Study(
+        "Table 4: re-identification",
+        ABOUT,
+        (PERSONS, VEHICLES),
+        partial(reid_cells, "table4"),
+        measure,
+        partial(reid_tables, "table4"),
+        claims=form_claims,
+    ),
+    "table11": Study(
+        "Table 11: re-ranking on given and on enhanced features",
+        ABOUT,
+        (PERSONS, VEHICLES),
+        partial(reid_cells, "table11"),
+        measure,
+        partial(reid_tables, "table11"),
+        claims=ensemble_claims,
+    ),
 }

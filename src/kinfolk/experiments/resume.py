@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet
+from kinfolk.formats import load, parts
 
 LARGEST_KIN_K = 40
+PARTS = 9  # the paper's largest scale is part 9, its smallest part 1
 PACKAGES = ("kinfolk", "torch", "numpy", "numba", "faiss-cpu", "scikit-learn")
 
 
@@ -46,6 +48,33 @@ class Data:
         """Split a set by its parts "train" and "test"."""
         return cls(fs.part("train"), fs.part("test"))
 
+    @classmethod
+    def read(cls, path: Path, learns: bool = True) -> Data:
+        """Read a set with the parts train and test, or a folder of MS-Celeb: part 0 to learn from, part 1 to test.
+
+        learns=False: a set without parts will do, and is tested whole.
+        """
+        if path.is_dir() and parts.matches(path):
+            return MsCeleb(load(path, part="part0"), load(path, part="part1"), path)
+        fs = load(path)
+        return cls(fs, fs) if not fs.part_names and not learns else cls.of(fs)
+
+    def grown(self, part: int) -> FeatureSet:
+        """Return the test part at the scale of part 1, 3, 5, 7 or 9: that many ninths of its identities, nested.
+
+        >>> import kinfolk as kf
+        >>> data = Data.of(kf.datasets.person_like(36, dim=16))
+        >>> [len(np.unique(data.grown(part).labels)) for part in (1, 3, 9)]
+        [2, 5, 16]
+        """
+        labels = labels_of(self.test)
+        identities = np.random.default_rng(0).permutation(np.unique(labels))
+        return self.test.take(np.isin(labels, identities[: max(2, len(identities) * part // PARTS)]))
+
+    def part_facts(self, part: int) -> Any:
+        """Return what tells this scale from others, beyond the fingerprint."""
+        return part
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash of all features and labels."""
@@ -60,6 +89,21 @@ class Data:
     def kin_k(self) -> int:
         """The k that fits the classes of the training part, chosen without labels; at most 40."""
         return min(GraphEnhancer(show_progress=False).fit(self.train).k_, LARGEST_KIN_K)
+
+
+@dataclass(frozen=True)
+class MsCeleb(Data):
+    """MS-Celeb as published: part 0 and part 1, and the larger test parts in the same folder."""
+
+    folder: Path
+
+    def grown(self, part: int) -> FeatureSet:
+        """Return that test part, from its own file."""
+        return self.test if part == 1 else load(self.folder, part=f"part{part}")
+
+    def part_facts(self, part: int) -> Any:
+        """Return the part and a hash of its labels: the fingerprint is of parts 0 and 1."""
+        return part, hashlib.sha256(labels_of(self.grown(part)).tobytes()).hexdigest()[:16]
 
 
 class AnyCell(Protocol):

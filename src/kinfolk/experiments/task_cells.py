@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from kinfolk.errors import InputError
 from kinfolk.experiments.forms import Method, Workshop
-from kinfolk.experiments.markdown import markdown, spread
+from kinfolk.experiments.markdown import spread
+from kinfolk.experiments.outcome import Chart, Claim, Outcome, Table
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.resume import Data, Load, Results, commit, hashed, resume, versions
+from kinfolk.experiments.resume import Data, Load, Results, commit, hashed, made_by, resume, versions
+from kinfolk.experiments.stands import Size, stand_in
 
 Found = Sequence[tuple["TaskCell", "Scored"]]
 
@@ -57,7 +59,9 @@ class Scored:
     """What came out: scores x 100, what was chosen on the training part, and how it was made.
 
     trained is False where a fit kept the training-free form. seconds: from the raw features of the test part to the
-    result, of the clock; fit_seconds: what was learned before, features and thresholds.
+    result, of the clock; fit_seconds: what was learned before, features and thresholds; took: what the cell took here,
+    without what an earlier one had made for it. draws: scores on resamples of the identities, the same resamples in all
+    cells of a set. curves: points of a line, such as a ROC.
     """
 
     key: str
@@ -71,6 +75,9 @@ class Scored:
     fit_seconds: float
     commit: str
     versions: Mapping[str, str]
+    took: float = 0.0
+    draws: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, cell: TaskCell, key: str, **found: Any) -> Scored:
@@ -80,52 +87,71 @@ class Scored:
 
 @dataclass(frozen=True)
 class Study:
-    """A table of the paper.
+    """A table or a figure of the paper.
 
-    generated  the regimes that stand for the paper's sets: name -> make(seed, quick)
-    cells      cells(names of sets, seeds, whether these are generated)
+    about      one sentence: what is measured
+    generated  names of the regimes that stand for the paper's sets
+    cells      cells(names of sets, seeds, size of the generated sets or None where sets are given)
     measure    measures one cell
-    grids      a table for each set of what was found, beside the paper's numbers
+    tables     a table for each set of what was found, beside the paper's numbers
+    charts     figures of it
+    claims     what the paper says about it, and whether it holds
     slow       tells of a cell whether it is measured only where all methods are asked for
+    make       makes a generated set
+    learns     whether a set needs a training part
     """
 
     title: str
-    generated: Mapping[str, Callable[[int, bool], Data]]
-    cells: Callable[[Sequence[str], Sequence[int], bool], list[TaskCell]]
+    about: str
+    generated: Sequence[str]
+    cells: Callable[[Sequence[str], Sequence[int], Size | None], list[TaskCell]]
     measure: Callable[[Workshop, TaskCell, Data, str], Scored]
-    grids: Callable[[Found], list[Grid]]
+    tables: Callable[[Found], list[Table]] = lambda found: []
+    charts: Callable[[Found], list[Chart]] = lambda found: []
+    claims: Callable[[Found], list[Claim]] = lambda found: []
     slow: Callable[[TaskCell], bool] = lambda cell: False
+    make: Callable[[str, int, Size], Data] = stand_in
+    learns: bool = True
 
     def run(
         self,
         results: Results[Scored],
         seeds: Sequence[int],
         given: Mapping[str, Data] | None = None,
-        quick: bool = False,
+        size: Size = "usual",
         say: Callable[[str], object] = print,
         methods: Collection[str] | None = None,
+        also_generated: bool = False,
     ) -> Found:
-        """Measure the cells that are not in the results yet, on the sets given or on the generated ones.
+        """Measure the cells that are not in the results yet, on the sets given, or on the generated ones, or on both.
 
         methods: names of rows; ["all"]; or None for all but the slow ones.
         """
-        cells, load = self.plan(seeds, given, quick, methods)
+        cells, load = self.plan(seeds, given, size, methods, also_generated)
         workshop = Workshop()
-        rows = resume(cells, load, results, lambda *asked: self.measure(workshop, *asked), said, say)
+
+        def timed(cell: TaskCell, data: Data, key: str) -> Scored:
+            start = time.perf_counter()
+            row = self.measure(workshop, cell, data, key)
+            return replace(row, took=round(time.perf_counter() - start, 2))
+
+        rows = resume(cells, load, results, timed, said, say)
         return list(zip(cells, rows, strict=True))
 
     def plan(
         self,
         seeds: Sequence[int],
         given: Mapping[str, Data] | None,
-        quick: bool = False,
+        size: Size = "usual",
         methods: Collection[str] | None = None,
+        also_generated: bool = False,
     ) -> tuple[list[TaskCell], Load]:
         """Return the cells and the loader of their sets."""
-        if given:
-            return self._asked(self.cells(list(given), seeds, False), methods), lambda name, seed: given[name]
-        make = lru_cache(maxsize=4)(lambda name, seed: self.generated[name](seed, quick))
-        return self._asked(self.cells(list(self.generated), seeds, True), methods), make
+        sets = given or {}
+        cells = self.cells(self.generated, seeds, size) if also_generated or not sets else []
+        cells += self.cells(list(sets), seeds, None) if sets else []
+        load = lambda name, seed: sets[name] if name in sets else self.make(name, seed, size)  # noqa: E731
+        return self._asked(cells, methods), load
 
     def _asked(self, cells: list[TaskCell], methods: Collection[str] | None) -> list[TaskCell]:
         if methods is None:
@@ -137,27 +163,42 @@ class Study:
             raise InputError(f"there is no method {unknown[0]!r}; there are all, {', '.join(rows)}")
         return [cell for cell in cells if cell.row in methods]
 
+    def outcome(self, name: str, found: Found, quick: bool = False) -> Outcome:
+        """Return all that was found, for a report."""
+        rows = [row for _, row in found]
+        tables = [
+            table.model_copy(update=dict(made=_made([row for cell, row in found if cell.data == table.data])))
+            for table in self.tables(found)
+        ]
+        return Outcome(
+            name=name,
+            title=self.title,
+            about=self.about,
+            quick=quick,
+            seeds=len({row.seed for row in rows}),
+            tables=tuple(tables),
+            charts=tuple(self.charts(found)),
+            claims=tuple(self.claims(found)),
+            cells=len(rows),
+            seconds=_seconds(rows),
+            versions={name: version for row in rows for name, version in row.versions.items()},
+        )
+
+
+def _seconds(rows: Sequence[Scored]) -> float:
+    return round(sum(row.took or row.seconds + row.fit_seconds for row in rows), 1)
+
+
+def _made(rows: Sequence[Scored]) -> str:
+    seeds = sorted({row.seed for row in rows})
+    return f"{made_by(rows)} Seeds {', '.join(map(str, seeds))}; {_seconds(rows):,.0f} s."
+
 
 def said(cell: TaskCell, row: Scored, new: bool) -> str:
     """Return the line about a finished cell."""
     scores = "   ".join(f"{name} {value:.1f}" for name, value in row.scores.items())
-    note = f"{row.seconds:.1f} s, learned in {row.fit_seconds:.1f} s" if new else "as measured before"
-    return f"{cell.data:<13} {cell.row:<32} seed {cell.seed}   {scores}   {note}"
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table as texts, of one set: its name, the head and the rows; `rules`: before which rows a line is drawn."""
-
-    data: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    rules: tuple[int, ...] = ()
-
-    @property
-    def markdown(self) -> str:
-        """The table for a page."""
-        return markdown(self.head, self.rows)
+    note = f"{row.took:.1f} s" if new else "as measured before"
+    return f"{cell.data:<24} {cell.row:<32} seed {cell.seed}   {scores}   {note}"
 
 
 def beside_the_paper(
@@ -166,7 +207,7 @@ def beside_the_paper(
     found: Found,
     scores: Mapping[str, str],
     paper_columns: Mapping[str, str],
-) -> list[Grid]:
+) -> list[Table]:
     """Return a table for each set: a row for each method, mean ± spread over seeds, and the paper's numbers.
 
     groups: names of the rows; scores: name in the file -> head of the column; paper_columns likewise. The best mean of
@@ -175,7 +216,7 @@ def beside_the_paper(
     paper = {row["method"]: row for row in paper_table(table)}
     head = ("", *scores.values(), "s", *(f"{text}, the paper" for text in paper_columns.values()))
     rules = np.cumsum([len(group) for group in groups])[:-1].tolist()
-    grids = []
+    tables = []
     for data in dict.fromkeys(cell.data for cell, _ in found):
         here = [(cell.row, scored) for cell, scored in found if cell.data == data]
         runs = {row: [scored for name, scored in here if name == row] for group in groups for row in group}
@@ -184,8 +225,8 @@ def beside_the_paper(
             measured = [_mark(name, made, runs.values()) for name in scores]
             seconds = f"{np.mean([scored.seconds for scored in made]):.1f}" if made else "–"
             rows.append((row, *measured, seconds, *(paper.get(row, {}).get(column, "") for column in paper_columns)))
-        grids.append(Grid(data, head, tuple(rows), tuple(rules)))
-    return grids
+        tables.append(Table(data=data, head=head, rows=tuple(rows), rules=tuple(rules)))
+    return tables
 
 
 def _mark(name: str, made: Sequence[Scored], others: Iterable[Sequence[Scored]]) -> str:

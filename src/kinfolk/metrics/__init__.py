@@ -8,6 +8,7 @@ from kinfolk.metrics.bootstrap import (
     clustering_scores,
     compare,
     graph_scores,
+    resampled,
     retrieval_scores,
 )
 from kinfolk.metrics.clustering import (
@@ -71,6 +72,7 @@ __all__ = [
     "query_scores",
     "r_precision",
     "reid",
+    "resampled",
     "retrieval_report",
     "retrieval_scores",
     "roc",

@@ -125,6 +125,18 @@ def bootstrap(
     }
 
 
+def resampled(scores: IdentityScores, resamples: int = 1000, seed: int = 0) -> dict[str, Values]:
+    """Return each score on each resample of the identities: (resamples,) each.
+
+    The same seed draws the same identities of the same set: differences between results may be taken draw by draw.
+
+    >>> resampled(clustering_scores([0, 0, 1, 1], [0, 0, 1, 2]), resamples=5)["pairwise_recall"]
+    array([0. , 0.5, 1. , 1. , 0.5])
+    """
+    (drawn,) = _resampled([scores], resamples, 0.95, seed, show_progress=False)
+    return dict(zip(scores.names, drawn.T, strict=True))
+
+
 def compare(
     first: IdentityScores,
     second: IdentityScores,

@@ -11,6 +11,8 @@ from torch.nn.functional import normalize
 
 from kinfolk.errors import InputError
 from kinfolk.nn.attention import (
+    Attention,
+    BandAttention,
     Fusion,
     Init,
     Name,
@@ -126,19 +128,43 @@ class Encoder(nn.Module):
 
     def probe_rows(self, x: Tensor, mask: Tensor | None = None, projected: Projected | None = None) -> Tensor:
         """Return the probes' rows of the last layer, (B, in_dim): all of `forward` but the head."""
+        x, mask = self._checked(x, mask)
+        first = projected if len(self.layers) == 1 else None
+        return self.layers[-1](self._before_last(x, mask, projected), mask, rows=1, projected=first)[:, 0]
+
+    def attention_maps(self, x: Tensor, mask: Tensor | None = None) -> dict[str, Tensor]:
+        """Return who listens to whom in the last layer, by the name of the attention, (B, H, L, L); rows sum to one.
+
+        With a band there are three: "self", "quartet" and "band" (see `BandAttention.maps`).
+
+        >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1))
+        >>> {name: tuple(weights.shape) for name, weights in encoder.attention_maps(torch.ones(3, 2, 2)).items()}
+        {'self': (3, 1, 2, 2), 'quartet': (3, 1, 2, 2), 'band': (3, 1, 2, 2)}
+        """
+        x, mask = self._checked(x, mask)
+        attention, x = self.layers[-1].attention, self._before_last(x, mask)
+        if isinstance(attention, BandAttention):
+            return attention.maps(x, mask)
+        assert isinstance(attention, Attention)
+        return {self.config.attention: attention.weights(x, mask)}
+
+    def _before_last(self, x: Tensor, mask: Tensor | None, projected: Projected | None = None) -> Tensor:
+        """Return what the last layer is given, (B, L, in_dim)."""
+        for number, layer in enumerate(self.layers[:-1]):
+            x = layer(x, mask, projected=projected if number == 0 else None)
+        return x
+
+    def _checked(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return the sub-graphs with 0 in rows that are not real, and the mask, None where all are."""
         if x.dim() != 3 or x.shape[-1] != self.config.in_dim or not x.shape[1]:
             raise InputError(f"sub-graphs of the shape (B, L, {self.config.in_dim}) are expected, not {tuple(x.shape)}")
-        if mask is not None:
-            if mask.shape != x.shape[:2] or mask.dtype != torch.bool:
-                raise InputError(f"the mask must be bool {tuple(x.shape[:2])}, not {mask.dtype} {tuple(mask.shape)}")
-            if mask.all():
-                mask = None
-            else:
-                x = x.masked_fill(~mask[:, :, None], 0.0)  # 0 times an unset NaN would be NaN
-        final = len(self.layers) - 1
-        for number, layer in enumerate(self.layers):
-            x = layer(x, mask, rows=1 if number == final else None, projected=projected if number == 0 else None)
-        return x[:, 0]
+        if mask is None:
+            return x, None
+        if mask.shape != x.shape[:2] or mask.dtype != torch.bool:
+            raise InputError(f"the mask must be bool {tuple(x.shape[:2])}, not {mask.dtype} {tuple(mask.shape)}")
+        if mask.all():
+            return x, None
+        return x.masked_fill(~mask[:, :, None], 0.0), mask  # 0 times an unset NaN would be NaN
 
     def head(self, row: Tensor) -> Tensor:
         """Return the probes' vectors from their rows of the last layer, (B, in_dim) -> (B, out_dim or in_dim)."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure as Drawing
-from numpy.typing import NDArray
 
-from kinfolk.experiments.enhance_study import LABEL_FREE, RAW, TRAINED, EnhanceStudy
+from kinfolk.experiments.enhance_study import LABEL_FREE, RAW, TRAINED, EnhanceStudy, planes
 from kinfolk.report.figures import before_and_after, to_svg
 from kinfolk.report.page import Card, Figure, Table
 
@@ -48,27 +47,6 @@ def before_and_after_figure(study: EnhanceStudy) -> Drawing:
     maps = dict(zip(titles, planes([version.features[shown] for version in study.versions]), strict=True))
     similarities = [version.similarities for version in study.versions]
     return before_and_after(maps, study.labels[shown], similarities, study.same_class)
-
-
-def planes(versions: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]:
-    """Return each version (m, d) in the plane of its two main axes (m, 2), turned to lie on the first one.
-
-    P = X V R,  V: the first two right singular vectors of the centred X,  R = argmin |X V R - P_first|,  R R' = I
-
-    >>> X = np.random.default_rng(0).standard_normal((20, 5))
-    >>> first, second = planes([X, -2 * X])
-    >>> np.allclose(second, 2 * first)
-    True
-    """
-    points: list[NDArray[np.float64]] = []
-    for X in versions:
-        centred = X - X.mean(axis=0, dtype=np.float64)
-        P = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
-        if points:
-            left, _, right = np.linalg.svd(P.T @ points[0])
-            P = P @ left @ right
-        points.append(P)
-    return points
 
 
 def _table(studies: Sequence[EnhanceStudy]) -> Table:

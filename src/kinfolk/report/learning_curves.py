@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from kinfolk.errors import InputError
-from kinfolk.files import replacing
-from kinfolk.report.figures import COLORS, panels, to_svg
+from kinfolk.report.figures import COLORS, panels, save_figure
 
-SUFFIXES = (".svg", ".png", ".pdf")
 STYLES = ("-", "--", ":")  # of the lines, when there are more stages than colours
 
 
@@ -33,23 +31,12 @@ def learning_curves(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
     ...     learning_curves(rows, f"{folder}/curves.svg").read_text()[:4]
     '<svg'
     """
-    file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{file}: a figure is written as {', '.join(SUFFIXES)}")
     stages: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         stages.setdefault(row["stage"], []).append(row)
     if not stages:
         raise InputError("there are no learning curves to draw: the training log is empty")
-    figure = _draw(stages)
-    with replacing(file, force) as temporary:
-        if file.suffix.lower() == ".svg":
-            temporary.write_text(to_svg(figure), encoding="utf-8")
-        else:
-            # without a date the same log always gives the same file
-            dates = {"CreationDate": None} if file.suffix.lower() == ".pdf" else {}
-            figure.savefig(temporary, dpi=150, bbox_inches="tight", metadata=dates)
-    return file
+    return save_figure(_draw(stages), path, force)
 
 
 def running_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:

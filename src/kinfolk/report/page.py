@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -11,54 +11,134 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+import kinfolk
 from kinfolk.files import replacing
+
+HEAD_BYTES = 1000  # of a page, within which it says who made it
 
 
 @dataclass(frozen=True)
 class Card:
-    """One number a reader should see first."""
+    """One number a reader should see first; `tone`: "good", "bad" or "open", where it is a verdict."""
 
     value: str
     label: str
     note: str = ""
+    tone: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells; a click on a column head sorts by it. `best` names the cells to set in bold: (row, column)."""
+    """Rows of cells; a click on a column head sorts by it.
+
+    `best` names the cells to set in bold: (row, column). `rules`: before which rows a line is drawn. `apart`: columns
+    that are somebody else's numbers. `note`: who made it.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     text: str = ""
     best: frozenset[tuple[int, int]] = frozenset()
+    rules: frozenset[int] = frozenset()
+    apart: frozenset[int] = frozenset()
+    note: str = ""
     kind: str = field(default="table", init=False)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """An SVG picture with a sentence that says what to see in it."""
+    """An SVG picture with a sentence that says what to see in it.
+
+    `narrow`: the same for a narrow screen. `themed`: its colours follow the page.
+    """
 
     title: str
     svg: str
     text: str = ""
+    narrow: str = ""
+    themed: bool = False
     kind: str = field(default="figure", init=False)
 
     @property
-    def markup(self) -> Markup:
-        """The picture as HTML."""
-        return Markup(self.svg)  # made by our own figures, never from user input
+    def pictures(self) -> Mapping[str, Markup]:
+        """The picture as HTML, for each kind of screen."""
+        # made by our own figures, which write user input as outlines or escaped
+        if not self.narrow:
+            return {"all": Markup(self.svg)}
+        return {"broad": Markup(self.svg), "narrow": Markup(self.narrow)}
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A claim in a table of claims: `where` it stands in the paper, `chapter`: where its numbers are."""
+
+    claim: str
+    where: str
+    data: str
+    verdict: str
+    figures: str
+    chapter: str
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Claims to be sorted and filtered; `counts`: how many have each verdict."""
+
+    title: str
+    rows: Sequence[ClaimRow]
+    counts: Mapping[str, int]
+    text: str = ""
+    kind: str = field(default="claims", init=False)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One sub-graph to look into: `json` for the script, `strangers`: the share of attention that goes to them."""
+
+    title: str
+    json: str
+    strangers: Mapping[str, float]
+    text: str = ""
+    kind: str = field(default="case", init=False)
+
+    @property
+    def script(self) -> Markup:
+        """The data as the text of a script element, which no `<` may end early."""
+        return Markup(self.json.replace("<", "\\u003c"))
+
+
+Section = Table | Figure | Claims | Case
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Sections under one heading, in the table of contents; `name`: where links go; `verdicts`: on how many claims."""
+
+    name: str
+    title: str
+    sections: Sequence[Section]
+    text: str = ""
+    short: str = ""
+    verdicts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A report: a title, what it is about, cards, then tables and figures in order."""
+    """A report: a title, what it is about, facts, cards, sections, then chapters with a table of contents.
+
+    `maker`: the command that wrote it; `warning`: what a reader must know before any number.
+    """
 
     title: str
     lead: str
     cards: Sequence[Card]
-    sections: Sequence[Table | Figure]
+    sections: Sequence[Section]
     footer: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    chapters: Sequence[Chapter] = ()
+    maker: str = "kinfolk"
+    warning: str = ""
 
 
 def write_page(page: Page, path: str | os.PathLike[str], force: bool = False) -> Path:
@@ -70,8 +150,39 @@ def write_page(page: Page, path: str | os.PathLike[str], force: bool = False) ->
     ...     "Nothing to see." in write_page(page, Path(folder) / "r.html").read_text()
     True
     """
-    source = files("kinfolk.report").joinpath("page.html.j2").read_text()
-    html = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source).render(page=page)
+    # what the page does not show is left out of it
+    shown = [*page.sections, *(section for chapter in page.chapters for section in chapter.sections)]
+    scripts = ["page.js"] + ["case.js"] * any(section.kind == "case" for section in shown)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    html = environment.from_string(_asset("page.html.j2")).render(
+        page=page,
+        version=kinfolk.__version__,
+        style=Markup(_asset("page.css")),
+        scripts=[Markup(_asset(name)) for name in scripts],
+    )
     with replacing(path, force) as temporary:
-        temporary.write_text(html)
+        temporary.write_text(html, encoding="utf-8")
     return Path(path)
+
+
+def is_made_by(path: str | os.PathLike[str], maker: str) -> bool:
+    """Tell whether a file is a page that this command wrote.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write_page(Page("Test", "", [], [], maker="kinfolk report"), Path(folder) / "r.html")
+    ...     is_made_by(file, "kinfolk report"), is_made_by(file, "kinfolk demo")
+    (True, False)
+    """
+    with Path(path).open("rb") as file:
+        return _generator(maker).encode() in file.read(HEAD_BYTES)
+
+
+def _generator(maker: str) -> str:
+    return f'<meta name="generator" content="{maker}">'
+
+
+def _asset(name: str) -> str:
+    return files("kinfolk.report").joinpath("assets", name).read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from kinfolk.nn.attention.base import (
     Projected,
     check_choice,
     common_heads,
+    masked_softmax,
     optional_theta,
     times_theta,
 )
@@ -59,12 +60,31 @@ class BandAttention(Attention):
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> Tensor:
         """Return A_band before the softmax, (B, H, R, L)."""
+        return self.fuse(*self.voices(x, mask, rows, projected))
+
+    def voices(
+        self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return A_qart and A_self, (B, H, R, L) each."""
         duet = self.self_attention(x, mask, None if self.tilde else rows, projected)
         quartet = self.quartet_attention(x, mask, rows, adjacency=duet if self.tilde else None)
-        return self.fuse(quartet, duet[:, :, :rows])
+        return quartet, duet[:, :, :rows]
 
     def fuse(self, quartet: Tensor, duet: Tensor) -> Tensor:
         """Return A_band of A_qart and A_self, (B, H, R, L) each."""
         if self.fusion == "mul":
             return quartet * duet
         return times_theta(quartet, self.theta_quartet) + times_theta(duet, self.theta_self)
+
+    def maps(self, x: Tensor, mask: Tensor | None = None) -> dict[str, Tensor]:
+        """Return the weights of each voice alone, as loud as it is in the band, and of the band, (B, H, L, L) each.
+
+        softmax(theta_s A_self), softmax(theta_q A_qart), softmax(A_band); without thetas those of the plain scores.
+        """
+        quartet, duet = self.voices(x, mask)
+        scores = {
+            "self": times_theta(duet, self.theta_self),
+            "quartet": times_theta(quartet, self.theta_quartet),
+            "band": self.fuse(quartet, duet),
+        }
+        return {name: masked_softmax(found, mask) for name, found in scores.items()}

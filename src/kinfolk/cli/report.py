@@ -1,0 +1,57 @@
+"""kinfolk report: a page of everything kinfolk reproduce found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinfolk.cli import options
+from kinfolk.errors import InputError
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder that kinfolk reproduce --out has filled.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; RUN/report.html unless told.")] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the figures (.svg, .png, .pdf) and tables (.md, .tex), one file each."),
+    ] = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Make one HTML page of a run: tables beside the paper's, figures, claims, and who listens to whom.
+
+    Nothing is measured. A page that this command made earlier is replaced; any other file only with --force.
+
+    [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
+    """
+    from kinfolk.experiments.outcome import read_run
+    from kinfolk.files import refuse_existing
+    from kinfolk.report.export import export_run
+    from kinfolk.report.page import is_made_by, write_page
+    from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
+
+    page = out or run / "report.html"
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{page}: a report is written as .html")
+    if run.is_file():
+        raise InputError(f"{run} is a file: the folder of a run, made by kinfolk reproduce --out, was expected")
+    replace = force or (page.is_file() and is_made_by(page, MAKER))
+    refuse_existing(page, replace)
+    with options.timed() as took:
+        outcomes = in_paper_order(read_run(run))
+        exported = export_run(outcomes, figures, force) if figures is not None else []
+        write_page(run_page(outcomes), page, replace)
+    claims = claim_counts(outcomes)
+    if as_json:
+        names = [outcome.name for outcome in outcomes]
+        options.say(dict(report=page, outcomes=names, claims=claims, figures=exported, **took), as_json=True)
+        return
+    facts = dict(report=page.resolve(), shows=", ".join(outcome.name for outcome in outcomes))
+    if any(claims.values()):
+        facts["claims"] = "{holds} hold, {does not hold} do not, {undecided} undecided".format_map(claims)
+    if figures is not None:
+        facts["figures"] = f"{len(exported)} files in {figures}"
+    options.say(facts, as_json=False)
