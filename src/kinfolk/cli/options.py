@@ -32,9 +32,9 @@ def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> 
     return load(path, labels=labels, dim=dim, part=part)
 
 
-def console() -> Console:
+def console(width: int = 100) -> Console:
     """Return where results for a person go: standard output, wide enough for the tables when it is a file."""
-    return Console(width=None if os.isatty(1) else 100, highlight=False)
+    return Console(width=None if os.isatty(1) else width, highlight=False)
 
 
 def say(facts: Mapping[str, Any], as_json: bool) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kinfolk.experiments.resume import Data
 
 GENERATED = "generated"
+WIDTH = 150  # of a file: numbers with their spreads beside the paper's
 COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 
@@ -101,7 +102,7 @@ def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
 
 
 def _show(found: outcome.Outcome) -> None:
-    screen = options.console()
+    screen = options.console(WIDTH)
     screen.print(f"\n[bold]{found.title}[/bold]\n[dim]{found.about}[/dim]", soft_wrap=True)
     for table in found.tables:
         screen.print("", _table(table))
