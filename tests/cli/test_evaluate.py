@@ -126,7 +126,7 @@ def test_a_comparison_says_whether_the_difference_is_real(kinfolk, fs, clusters)
     ("file", "text", "sentence"),
     [
         ("c.csv", "name,group\na,1\n", "name,cluster or row,cluster were expected, not name,group"),
-        ("c.csv", "row,cluster\n0,1\n", "no cluster for row '1', nor for 58 others"),
+        ("c.csv", "row,cluster\n0,1\n", "clusters of 1 rows, but 60 to score: were they made from another --part?"),
         ("c.csv", "row,cluster\n0,1\n0,2\n", "line 3: row '0' is there twice"),
         ("c.csv", "", "empty"),
         ("c.txt", "1\n2\n", "2 clusters, but there are 60 rows"),

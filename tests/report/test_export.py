@@ -31,7 +31,9 @@ def test_every_part_has_its_files_and_others_are_left_alone(tmp_path):
         "figure4.pdf",
     ]
     assert all(file.read_bytes().startswith(STARTS[file.suffix]) for file in files)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*(file.name for file in files), "mine.txt"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [*(file.name for file in files), "mine.txt", ".kinfolk-report"]
+    )
 
 
 def test_nothing_is_replaced_unless_told_and_then_nothing_is_written(tmp_path):
@@ -41,6 +43,13 @@ def test_nothing_is_replaced_unless_told_and_then_nothing_is_written(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["figure4.pdf"]
     export_run([an_outcome(charts=["figure4"])], tmp_path, force=True)
     assert (tmp_path / "figure4.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_what_an_earlier_call_made_is_replaced(tmp_path):
+    export_run([an_outcome(a_table())], tmp_path)
+    (tmp_path / "table2-digits.md").write_text("old")
+    export_run([an_outcome(a_table())], tmp_path)
+    assert (tmp_path / "table2-digits.md").read_text() != "old"
 
 
 def test_names_stay_in_the_folder_and_differ(tmp_path):

@@ -102,6 +102,8 @@ def cluster(
         raise InputError("enhancer is given twice: by --model and by --set")
     features = options.read(source, part, labels, dim)
     known = options.read(train or source, train_part, labels if train is None else None, dim) if learning else None
+    if known is not None and known.labels is None:
+        raise InputError(f"{train or source} has no labels to learn from")
     # these take seconds: what is wrong with the files is said before
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph

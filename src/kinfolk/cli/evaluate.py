@@ -135,6 +135,10 @@ def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArra
                 raise InputError(f"line {lines.line_num}: {key} {line[key]!r} is there twice")
             found[line[key]] = line["cluster"] or ""
         wanted = names.tolist() if key == "name" and names is not None else [str(row) for row in range(rows)]
+        if key == "row" and len(found) != rows:
+            raise InputError(
+                f"clusters of {len(found):,} rows, but {rows:,} to score: were they made from another --part?"
+            )
         missing = [name for name in wanted if name not in found]
         if missing:
             raise InputError(f"no cluster for {key} {missing[0]!r}, nor for {len(missing) - 1:,} others")

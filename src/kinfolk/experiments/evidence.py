@@ -123,7 +123,11 @@ class Evidence:
         return "holds" if ends[0] > above else "does not hold" if ends[1] < above else "undecided"
 
     def __str__(self) -> str:
-        ends = self.interval()
+        return self.shown()
+
+    def shown(self, comparisons: int = 1) -> str:
+        """Return the mean and the interval."""
+        ends = self.interval(comparisons)
         if ends is None:
             return f"{self.mean:+.1f} [no interval]"
         alone = ", one seed: identities alone" if len(self.values) == 1 and self.generated else ""
@@ -181,7 +185,8 @@ def higher(
     difference = first - second
     if not difference.values:
         return []
-    figures = f"{place.unit} {first.mean:.1f} against {second.mean:.1f}: {difference}"
+    shown = difference.shown(comparisons)
+    figures = f"{place.unit} {first.mean:.1f} against {second.mean:.1f}: {shown}"
     return [_claim(claim, place, difference.verdict(comparisons), figures)]
 
 

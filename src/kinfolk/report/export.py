@@ -38,10 +38,13 @@ LATEX = {
 }
 
 Write = Callable[[Path], object]
+MADE = ".kinfolk-report"
 
 
 def export_run(outcomes: Iterable[Outcome], folder: str | os.PathLike[str], force: bool = False) -> list[Path]:
     """Write every chart and table of a run into a folder and return the files; other files there are left alone.
+
+    What an earlier call has written there is replaced; a list in the folder says which files these are.
 
     >>> import tempfile
     >>> table = Table(data="digits", head=("", "mAP"), rows=(("raw", "**66.0**"),))
@@ -52,13 +55,17 @@ def export_run(outcomes: Iterable[Outcome], folder: str | os.PathLike[str], forc
     writes: dict[Path, Write] = {}
     for outcome in outcomes:
         refuse_misfits(outcome)
-        for stem, suffixes, write in _parts(outcome, force):
+        for stem, suffixes, write in _parts(outcome):
             free = _free_stem(Path(folder) / stem, suffixes, writes)
             writes |= {free.with_name(free.name + suffix): write for suffix in suffixes}
+    made = Path(folder) / MADE
+    ours = set(made.read_text(encoding="utf-8").splitlines()) if made.exists() else set()
     for file in writes:
-        refuse_existing(file, force)
+        refuse_existing(file, force or file.name in ours)
     for file, write in writes.items():
         write(file)
+    with replacing(made, force=True) as temporary:
+        temporary.write_text("\n".join(sorted(ours | {file.name for file in writes})), encoding="utf-8")
     return list(writes)
 
 
@@ -104,17 +111,17 @@ def markdown_table(table: Table, title: str) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _parts(outcome: Outcome, force: bool) -> Iterable[tuple[str, tuple[str, ...], Write]]:
+def _parts(outcome: Outcome) -> Iterable[tuple[str, tuple[str, ...], Write]]:
     """Yield the name of each part, the suffixes of its files, and what writes one of them."""
     for table in outcome.tables:
-        yield _slug(f"{outcome.name}-{table.data}"), (".md", ".tex"), partial(_write_table, table, outcome.title, force)
+        yield _slug(f"{outcome.name}-{table.data}"), (".md", ".tex"), partial(_write_table, table, outcome.title)
     for chart in outcome.charts:
-        yield _slug(chart.name), SUFFIXES, partial(save_figure, draw_chart(chart), force=force)
+        yield _slug(chart.name), SUFFIXES, partial(save_figure, draw_chart(chart), force=True)
 
 
-def _write_table(table: Table, title: str, force: bool, file: Path) -> None:
+def _write_table(table: Table, title: str, file: Path) -> None:
     text = latex_table(table, title) if file.suffix == ".tex" else markdown_table(table, title)
-    with replacing(file, force) as temporary:
+    with replacing(file, force=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
