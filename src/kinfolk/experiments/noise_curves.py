@@ -99,7 +99,7 @@ def noise_claims(found: Found) -> list[Claim]:
         at_many = {form.name: _at(here, form.name, many) for form in PAPER_FORMS}
         claims += higher("With the most noise self is above GCN", place, at_many[GCN_SELF], at_many[GCN])
         claims += higher("With the most noise Transformer is above GCN", place, at_many[TRANSFORMER], at_many[GCN])
-        claims += higher("Even band loses where the noise is largest", place, *_peak_and_last(here))
+        claims += higher("Even band loses where the noise is largest", place, *_middle_and_last(here))
         claims += comparable(
             "With few neighbours band and self are alike", place, _at(here, GCN_BAND, few), _at(here, GCN_SELF, few)
         )
@@ -134,7 +134,7 @@ def _loss(here: Measurements, row: str) -> Evidence | None:
     return None if first is None or last is None else first - last
 
 
-def _peak_and_last(here: Measurements) -> tuple[Evidence | None, Evidence | None]:
+def _middle_and_last(here: Measurements) -> tuple[Evidence | None, Evidence | None]:
     """Return band at the middle k and at the largest."""
     ks = _ks(here)
     return _at(here, GCN_BAND, ks[len(ks) // 2]), _at(here, GCN_BAND, ks[-1])
