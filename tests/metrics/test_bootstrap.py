@@ -220,3 +220,24 @@ def test_what_cannot_be_resampled_or_compared_is_refused():
         graph_scores(g, [0, 0, 1, 1], np.ones((4, 3)))
     with pytest.raises(kf.InputError, match="an AUC needs both kinds"):
         graph_scores(g, [0, 1, 2, 3], g.similarities)
+
+
+def test_reid_scores_are_those_of_reid_and_of_queries_drawn_again():
+    rng = np.random.default_rng(3)
+    asked, known = rng.integers(0, 6, 40), rng.integers(0, 6, 90)
+    seen_by, cameras = rng.integers(0, 3, 40), rng.integers(0, 3, 90)
+    ranking = np.argsort(rng.random((40, 90)), axis=1)
+    whole = kf.metrics.reid(ranking, asked, known, seen_by, cameras)
+    scores = kf.metrics.reid_scores(ranking, asked, known, seen_by, cameras)
+    values = scores.values()
+    assert values == pytest.approx(
+        dict(map=whole.map, minp=whole.minp, cmc_1=whole.rank1, cmc_5=whole.rank5, cmc_10=whole.rank10)
+    )
+    weights = np.array([2, 0, 1, 3, 0, 1])
+    again = np.repeat(np.arange(40), weights[asked])
+    drawn = kf.metrics.reid(ranking[again], asked[again], known, seen_by[again], cameras)
+    found = dict(zip(scores.names, scores.at(weights.astype(float)), strict=True))
+    assert found["map"] == pytest.approx(drawn.map)
+    assert found["cmc_5"] == pytest.approx(drawn.rank5)
+    low, high = bootstrap(scores, 200)["map"][1:]
+    assert low < whole.map < high

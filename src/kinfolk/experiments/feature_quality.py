@@ -22,7 +22,7 @@ from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.experiments.stands import STANDS, Size
 from kinfolk.experiments.task_cells import Found, Scored, TaskCell, needed_seeds
 from kinfolk.features import FeatureSet
-from kinfolk.metrics import edge_noise_rate, pair_auc, resampled, retrieval_scores, roc
+from kinfolk.metrics import edge_noise_rate, graph_scores, pair_auc, resampled, retrieval_scores, roc
 from kinfolk.neighbors import knn_graph
 
 QUERIES, DRAWS = 3000, 500
@@ -95,7 +95,7 @@ def measure_quality(workshop: Workshop, cell: TaskCell, data: Data, key: str) ->
     enhanced = workshop.test(cell.method, data, cell.seed, cell.task.part)
     test = data.test if cell.task.part is None else data.grown(cell.task.part)
     k = min(cell.task.k or data.kin_k, len(test) - 1)
-    scores, draws, curves = _scored(enhanced.features, test, k)
+    scores, draws, curves = _scored(enhanced.features, test, k, seed_of_draws=cell.task.part or 0)
     return Scored.of(
         cell,
         key,
@@ -110,16 +110,18 @@ def measure_quality(workshop: Workshop, cell: TaskCell, data: Data, key: str) ->
 
 
 def _scored(
-    Z: NDArray[np.float32], test: FeatureSet, k: int
+    Z: NDArray[np.float32], test: FeatureSet, k: int, seed_of_draws: int
 ) -> tuple[dict[str, float], dict[str, list[float]], dict[str, list[float]]]:
     labels = labels_of(test)
     graph = knn_graph(test, k, show_progress=False)
     found = retrieval_scores(Z, labels, n_queries=min(QUERIES, len(labels)))
-    draws = dict(map=(100 * resampled(found, DRAWS)["map"]).round(2).tolist())
+    draws = dict(map=(100 * resampled(found, DRAWS, seed_of_draws)["map"]).round(2).tolist())
     scores = dict(map=100 * found.values()["map"], enr=edge_noise_rate(graph, labels))
     if not 0 < scores["enr"] < 1:  # pairs of one kind only: nothing to tell apart
         return scores, draws, {}
     cosines = pair_cosines(Z, graph)
+    drawn = resampled(graph_scores(graph, labels, cosines, fprs=()), DRAWS, seed_of_draws)
+    draws["auc"] = (100 * drawn["auc"]).round(2).tolist()
     scores["auc"] = 100 * pair_auc(graph, cosines, labels)
     curve = roc(graph, cosines, labels)
     tpr = np.interp(FPRS, curve.fpr, curve.tpr)

@@ -35,12 +35,13 @@ from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.experiments.stands import PERSONS, VEHICLES, Size
 from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.features import FeatureSet
-from kinfolk.metrics import reid
+from kinfolk.metrics import reid_scores, resampled
 from kinfolk.rerank.pool import Pool
 from kinfolk.rerank.settings import neighbors_to_choose
 
 SCORES = {"map": "mAP^R", "r1": "R1"}
 PAPER_COLUMNS = {"msmt17_map": "MSMT17 mAP^R", "msmt17_r1": "R1", "veri776_map": "VeRi-776 mAP^R", "veri776_r1": "R1"}
+DRAWS = 500
 LITERATURE = ", literature's settings"
 
 
@@ -144,16 +145,17 @@ def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
     )
     seconds = time.perf_counter() - start + enhanced.seconds
     seen_by = (None, None) if cameras is None else (cameras[asking], cameras[~asking])
-    found = reid(ranking, labels[asking], labels[~asking], *seen_by)
-    scores = dict(map=found.map, r1=found.rank1, r5=found.rank5, r10=found.rank10, minp=found.minp)
+    found = reid_scores(ranking, labels[asking], labels[~asking], *seen_by)
+    scores = {name.replace("cmc_", "r"): 100 * value for name, value in found.values().items()}
     return Scored.of(
         cell,
         key,
-        scores={name: 100 * value for name, value in scores.items()},
+        scores=scores,
         chosen=dict(ranking.settings),
         trained=enhanced.enhancer is not None and enhanced.enhancer.trained_,
         seconds=round(seconds, 2),
         fit_seconds=enhanced.fit_seconds,
+        draws=dict(map=(100 * resampled(found, DRAWS)["map"]).round(2).tolist()),
     )
 
 

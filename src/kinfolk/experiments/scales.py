@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -113,8 +112,8 @@ def _fall(here: Measurements, row: str, first: int, last: int, score: str) -> Ev
     before, after = (_at(here, row, part, score) for part in (first, last))
     if before is None or after is None:
         return None
-    # the scales have other identities: what is drawn in one says nothing about the other
-    return replace(before, draws=None) - replace(after, draws=None)
+    # scales share identities but are drawn apart: the interval is wider than it need be
+    return before - after
 
 
 def _lost(here: Measurements, row: str, score: str) -> Evidence | None:

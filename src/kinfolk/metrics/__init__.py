@@ -8,6 +8,7 @@ from kinfolk.metrics.bootstrap import (
     clustering_scores,
     compare,
     graph_scores,
+    reid_scores,
     resampled,
     retrieval_scores,
 )
@@ -26,7 +27,15 @@ from kinfolk.metrics.clustering import (
     v_measure,
 )
 from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc, tpr_at_fpr
-from kinfolk.metrics.reid import PooledQueries, ReidReport, cosine_ranking, pool_queries, reid
+from kinfolk.metrics.reid import (
+    PooledQueries,
+    ReidQueries,
+    ReidReport,
+    cosine_ranking,
+    pool_queries,
+    reid,
+    reid_queries,
+)
 from kinfolk.metrics.retrieval import (
     QueryScores,
     RetrievalReport,
@@ -45,6 +54,7 @@ __all__ = [
     "Interval",
     "PooledQueries",
     "QueryScores",
+    "ReidQueries",
     "ReidReport",
     "RetrievalReport",
     "Roc",
@@ -72,6 +82,8 @@ __all__ = [
     "query_scores",
     "r_precision",
     "reid",
+    "reid_queries",
+    "reid_scores",
     "resampled",
     "retrieval_report",
     "retrieval_scores",

@@ -6,7 +6,8 @@ replacement, are the C classes, C times. A resample is a weight w_c for each cla
 clustering   The clusters stay as they are. A pair of items of class c counts w_c times, a pair of the classes c and c'
              w_c w_c' times; two draws of one class do not see each other (`clustering.view`), or a perfect clustering
              would look wrong. The other scores are means over what each item sees, in the same way.
-retrieval    Who asks is drawn, who is found is not: a mean over the queries i, weighted by w of their class.
+retrieval,
+re-ID        Who asks is drawn, who is found is not: a mean over the queries i, weighted by w of their class.
 graph        Likewise over the rows of the graph: each edge i -> j counts w of the class of i. A row whose class is
              unknown is an identity of its own.
 
@@ -21,7 +22,7 @@ Where errors join two classes (precision) it is cautious: wider than it need be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Unpack
 
@@ -34,6 +35,7 @@ from kinfolk.features import Matrix
 from kinfolk.metrics.clustering import ari_score, bcubed_score, contingency, pairwise_score, v_score, view
 from kinfolk.metrics.labels import numbered
 from kinfolk.metrics.pairs import Graph, edge_noise_rate
+from kinfolk.metrics.reid import Ranking, reid_queries
 from kinfolk.metrics.retrieval import Asking, query_scores
 from kinfolk.progress import progress
 
@@ -200,13 +202,29 @@ def retrieval_scores(
     {'map': 0.9, 'r_precision': 0.9, 'minp': 0.9, 'cmc_1': 0.8}
     """
     found = query_scores(X, labels, **asking)
-    columns = [found.average_precision, found.r_precision, found.inverse_penalty]
-    columns += [(found.first_rank <= rank).astype(np.float64) for rank in ranks]
-    rows = numbered(found.classes)
-    queries = np.bincount(rows)
-    sums = np.stack([np.bincount(rows, column) for column in columns])
-    names = ("map", "r_precision", "minp", *(f"cmc_{rank}" for rank in ranks))
-    return IdentityScores(names, rows, lambda weights: sums @ weights / (queries @ weights))
+    scores = dict(map=found.average_precision, r_precision=found.r_precision, minp=found.inverse_penalty)
+    return _means_over_queries(found.classes, scores | _found_by(found.first_rank, ranks))
+
+
+def reid_scores(
+    ranking: Ranking | ArrayLike | Iterator[Ranking | ArrayLike],
+    query_labels: ArrayLike,
+    gallery_labels: ArrayLike,
+    query_cameras: ArrayLike | None = None,
+    gallery_cameras: ArrayLike | None = None,
+    ranks: Sequence[int] = (1, 5, 10),
+) -> IdentityScores:
+    """Return the scores of the re-ID protocol, ready for `bootstrap` and `compare`; CMC at `ranks`.
+
+    The first five arguments are those of `reid`. Identities are those of the queries that have somebody to find.
+
+    >>> ranking = [[0, 1, 2, 3], [2, 0, 3, 1]]
+    >>> reid_scores(ranking, [7, 8], [7, 7, 8, 8], ranks=[1]).values()
+    {'map': 0.9166666666666666, 'minp': 0.8333333333333333, 'cmc_1': 1.0}
+    """
+    found = reid_queries(ranking, query_labels, gallery_labels, query_cameras, gallery_cameras)
+    scores = dict(map=found.average_precision, minp=found.inverse_penalty)
+    return _means_over_queries(found.classes, scores | _found_by(found.first_rank, ranks))
 
 
 def graph_scores(
@@ -248,6 +266,17 @@ def graph_scores(
         return np.array([noise @ w / (size @ w), *_weighted_roc(kin, tie_ends, w[rows], asker, limits)])
 
     return IdentityScores(("edge_noise_rate", "auc", *(f"tpr_at_fpr_{fpr:g}" for fpr in fprs)), rows, at)
+
+
+def _found_by(first_rank: Values, ranks: Sequence[int]) -> dict[str, Values]:
+    return {f"cmc_{rank}": (first_rank <= rank).astype(np.float64) for rank in ranks}
+
+
+def _means_over_queries(classes: NDArray[np.int64], scores: Mapping[str, Values]) -> IdentityScores:
+    rows = numbered(classes)
+    queries = np.bincount(rows)
+    sums = np.stack([np.bincount(rows, column) for column in scores.values()])
+    return IdentityScores(tuple(scores), rows, lambda weights: sums @ weights / (queries @ weights))
 
 
 def _resampled(

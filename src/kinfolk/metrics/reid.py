@@ -53,6 +53,19 @@ class ReidReport(NamedTuple):
     cmc: NDArray[np.float64]
 
 
+class ReidQueries(NamedTuple):
+    """What each query that has somebody to find scored, (m,) each: its class, AP, INP and rank_1 (infinite: nobody).
+
+    `left_out` others had nobody to find.
+    """
+
+    classes: NDArray[np.int64]
+    average_precision: NDArray[np.float64]
+    inverse_penalty: NDArray[np.float64]
+    first_rank: NDArray[np.float64]
+    left_out: int
+
+
 class PooledQueries(NamedTuple):
     """One query for each identity and camera: features (m, d) of length one, labels (m,), cameras (m,)."""
 
@@ -85,6 +98,33 @@ def reid(
     >>> found.map, found.rank1, found.queries  # query 0 does not see item 0: same identity, same camera
     (1.0, 1.0, 2)
     """
+    found = reid_queries(ranking, query_labels, gallery_labels, query_cameras, gallery_cameras)
+    queries = len(found.classes)
+    cmc = np.searchsorted(np.sort(found.first_rank), np.arange(1, CMC_RANKS + 1), side="right") / queries
+    return ReidReport(
+        queries=queries,
+        left_out=found.left_out,
+        map=float(found.average_precision.mean()),
+        rank1=float(cmc[0]),
+        rank5=float(cmc[4]),
+        rank10=float(cmc[9]),
+        minp=float(found.inverse_penalty.mean()),
+        cmc=cmc,
+    )
+
+
+def reid_queries(
+    ranking: Ranking | ArrayLike | Iterator[Ranking | ArrayLike],
+    query_labels: ArrayLike,
+    gallery_labels: ArrayLike,
+    query_cameras: ArrayLike | None = None,
+    gallery_cameras: ArrayLike | None = None,
+) -> ReidQueries:
+    """Return what each query scores, of which `reid` takes the means; arguments as there.
+
+    >>> reid_queries([[1, 0], [0, 1]], [7, 8], [7, 8]).average_precision
+    array([0.5, 0.5])
+    """
     query_classes, gallery_classes = _numbered_together(query_labels, gallery_labels, "label")
     if (query_cameras is None) != (gallery_cameras is None):
         raise InputError("cameras are needed for the queries and for the gallery, or for neither")
@@ -105,7 +145,12 @@ def reid(
         )
     if start < len(query_classes):
         raise InputError(f"the ranking has {start:,} lists for {len(query_classes):,} queries")
-    return _report(scores[to_find > 0], int(np.count_nonzero(to_find == 0)))
+    asked = to_find > 0
+    if not asked.any():
+        raise InputError("no query has an item of its identity and of another camera in the gallery")
+    average_precision, inverse_penalty, first_rank = scores[asked].T
+    left_out = int(np.count_nonzero(~asked))
+    return ReidQueries(query_classes[asked], average_precision, inverse_penalty, first_rank, left_out)
 
 
 def cosine_ranking(query: Matrix, gallery: Matrix) -> Iterator[NDArray[np.int64]]:
@@ -255,20 +300,3 @@ def _walk_lists(
         scores[q, 0] = total / max(to_find[q], 1)
         scores[q, 1] = to_find[q] / last
         scores[q, 2] = first
-
-
-def _report(scores: NDArray[np.float64], left_out: int) -> ReidReport:
-    if not len(scores):
-        raise InputError("no query has an item of its identity and of another camera in the gallery")
-    average_precision, inverse_penalty, first_rank = scores.T
-    cmc = np.searchsorted(np.sort(first_rank), np.arange(1, CMC_RANKS + 1), side="right") / len(scores)
-    return ReidReport(
-        queries=len(scores),
-        left_out=left_out,
-        map=float(average_precision.mean()),
-        rank1=float(cmc[0]),
-        rank5=float(cmc[4]),
-        rank10=float(cmc[9]),
-        minp=float(inverse_penalty.mean()),
-        cmc=cmc,
-    )
