@@ -10,7 +10,7 @@ from kinfolk.experiments import catalogue
 from kinfolk.experiments.catalogue import STUDIES
 from kinfolk.experiments.clustering_tables import Clustering
 from kinfolk.experiments.forms import ORIGINAL
-from kinfolk.experiments.outcome import Outcome, read_run
+from kinfolk.experiments.outcome import Outcome, Table, read_run
 from kinfolk.experiments.stands import PERSONS, stand_in
 from kinfolk.experiments.task_cells import TaskCell
 from kinfolk.experiments.ways import G_CUT, PEERS
@@ -75,6 +75,30 @@ def test_edges_need_no_parts_and_claims_are_printed(kinfolk, tmp_path):
     assert code == 0
     assert "89.23" in out and "whole" in out and "What the paper says" in out
     assert kinfolk("reproduce", "table2", "--data", tmp_path / "whole.npz")[0] == 2
+
+
+def test_what_has_no_cells_goes_on_after_the_last_finished_set(kinfolk, one_cell, monkeypatch):
+    asked = []
+
+    def measure(sets, seed, quick, say):
+        (name,) = sets
+        asked.append(name)
+        if asked == [PERSONS, "mine"]:
+            raise KeyboardInterrupt
+        return Outcome(name="look", title="", about="", tables=(Table(data=name, head=("",), rows=()),))
+
+    monkeypatch.setitem(catalogue.SINGLES, "look", (measure, (PERSONS,)))
+    kf.datasets.digits().save(one_cell / "mine.npz")
+    call = ["reproduce", "look", "--quick", "--data", "mine.npz", "--data", "generated", "--json"]
+    assert kinfolk(*call)[0] == 130
+    code, out, err = kinfolk(*call)
+    assert code == 0 and err.count("as measured before") == 1
+    assert asked == [PERSONS, "mine", "mine"]
+    assert [table["data"] for table in json.loads(out)[0]["tables"]] == [PERSONS, "mine"]
+    kf.datasets.digits().part("test").save(one_cell / "mine.npz", force=True)
+    assert kinfolk(*call)[0] == 2  # other data are not taken for those of before
+    kf.datasets.person_like(20).save(one_cell / "mine.npz", force=True)
+    assert kinfolk(*call)[0] == 0 and asked[3:] == ["mine"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from kinfolk.experiments import (
 from kinfolk.experiments.case_study import case_study
 from kinfolk.experiments.look import look
 from kinfolk.experiments.outcome import Outcome, read_outcome
-from kinfolk.experiments.resume import Data, Results, finished_cells
+from kinfolk.experiments.resume import Data, Results, finished_cells, hashed
 from kinfolk.experiments.stands import CELEBRITIES, PERSONS, STANDS, Size, stand_in
 from kinfolk.experiments.task_cells import Scored, Study
 from kinfolk.experiments.theorem import theorem
@@ -88,16 +88,36 @@ def reproduce(
     ['cells.jsonl', 'table5.json']
     """
     if name in SINGLES:
-        measure, generated = SINGLES[name]
-        sets = {each: stand_in(each, 0, size) for each in generated} if also_generated or not given else {}
-        outcome = measure({**sets, **(given or {})}, 0, size == "quick", say)
-    else:
-        study, results = STUDIES[name], Results(folder / CELLS, Scored)
-        study.run(results, seeds, given, size, say, methods, also_generated)
-        cells, load = study.plan(seeds, given, size, ["all"], also_generated)
-        outcome = study.outcome(name, finished_cells(cells, load, results), quick=size == "quick")
-    file = folder / f"{name}.json"
-    if file.exists():
-        outcome = outcome.joined(read_outcome(file))
+        generated = SINGLES[name][1] if also_generated or not given else ()
+        sets = {each: stand_in(each, 0, size) for each in generated} | dict(given or {})
+        return _set_by_set(name, folder, sets, size == "quick", say)
+    study, results = STUDIES[name], Results(folder / CELLS, Scored)
+    study.run(results, seeds, given, size, say, methods, also_generated)
+    cells, load = study.plan(seeds, given, size, ["all"], also_generated)
+    outcome = study.outcome(name, finished_cells(cells, load, results), quick=size == "quick")
+    if (earlier := _known(name, folder)) is not None:
+        outcome = outcome.joined(earlier)
     outcome.save(folder)
     return outcome
+
+
+def _set_by_set(
+    name: str, folder: Path, sets: Mapping[str, Data], quick: bool, say: Callable[[str], object]
+) -> Outcome:
+    """Measure what has no cells, and write it after each set, so that the next run goes on from there."""
+    outcome = _known(name, folder)
+    for each, data in sets.items():
+        key = hashed(dict(name=name, quick=quick, data=data.fingerprint))
+        if outcome is not None and outcome.keys.get(each) == key:
+            say(f"{each}: as measured before")
+            continue
+        found = SINGLES[name][0]({each: data}, 0, quick, say).model_copy(update=dict(keys={each: key}))
+        outcome = found if outcome is None else found.joined(outcome)
+        outcome.save(folder)
+    assert outcome is not None, "an experiment has at least one set"
+    return outcome
+
+
+def _known(name: str, folder: Path) -> Outcome | None:
+    file = folder / f"{name}.json"
+    return read_outcome(file) if file.exists() else None

@@ -133,7 +133,8 @@ class CaseStudy(_Data):
 class Outcome(_Data):
     """Everything one experiment found: "table2", "figure4", ...
 
-    quick: measured on small sets with one seed. seconds: of the cells together, as they were measured.
+    quick: measured on small sets with one seed. seconds: of the cells together, as they were measured. keys: of what is
+    measured without cells, the hash of settings and data for each set.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -156,6 +157,7 @@ class Outcome(_Data):
     cells: int = 0
     seconds: float = 0.0
     versions: dict[str, str] = {}
+    keys: dict[str, str] = {}
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write it into the folder of a run, whole or not at all, and return the file."""
@@ -188,6 +190,7 @@ class Outcome(_Data):
                 cases=(*(case for case in earlier.cases if case.data not in here), *self.cases),
                 charts=tuple(charts.values()),
                 versions={**earlier.versions, **self.versions},
+                keys={**earlier.keys, **self.keys},
             )
         )
 
