@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import HDBSCAN
 
 import kinfolk as kf
 from benchmarks.measure import measure
@@ -28,9 +29,9 @@ OVER_N = {
     "Kin, with its two searches": lambda n: cluster.Kin(),
     "HDBSCAN": lambda n: cluster.HDBSCAN(),
 }
-ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "HDBSCAN", "Kin, with its two searches")
-# beyond these rows it takes many minutes, then hours
-SLOW = {"HDBSCAN": 12_500, "K-Means, n / 68 clusters": 50_000, "Kin, with its two searches": 100_000}
+ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "Kin, with its two searches")
+PEER = "HDBSCAN of scikit-learn"
+SLOW = {PEER: 12_500}  # beyond these rows it takes many minutes, then hours
 
 
 def _prepare(folder: str, identities: int, sizes: tuple[int, ...]) -> int:
@@ -147,6 +148,9 @@ def infomap(folder: str, identities: int = PART1, sizes: tuple[int, ...] = (100_
 
 def run(folder: str, rows: int, name: str) -> Callable[[], Any]:
     features = kf.load(Path(folder) / "x.kf").features[:rows]
+    if name == PEER:
+        unit = np.array(features) / np.linalg.norm(features, axis=1, keepdims=True)
+        return lambda: HDBSCAN(copy=True).fit(unit).labels_.max() + 1
     _warm(cluster.KMeans(3) if name.startswith("K-Means") else OVER_N[name](rows), on_features=name in ON_FEATURES)
     given = features if name in ON_FEATURES else _graph(folder, rows)
     return lambda: OVER_N[name](rows).fit(given).n_clusters_
@@ -155,7 +159,7 @@ def run(folder: str, rows: int, name: str) -> Callable[[], Any]:
 def over_n(folder: str, sizes: tuple[int, ...] = (12_500, 25_000, 50_000, 100_000, 200_000)) -> Section:
     _prepare(folder, int(sizes[-1] / 60) + 10, sizes)
     rows, seconds = [], {}
-    for name in OVER_N:
+    for name in (*OVER_N, PEER):
         fit = [n for n in sizes if n <= SLOW.get(name, n)]
         seconds[name] = {n: measure(run, folder, n, name).seconds for n in fit}
         rows.append([name, *(f"{seconds[name][n]:.1f} s" if n in fit else "" for n in sizes)])

@@ -20,12 +20,12 @@ ALL = [
     cluster.ChineseWhispers(k=10),
     cluster.Leiden(k=10),
     cluster.Infomap(k=10),
+    cluster.HDBSCAN(k=10),
     cluster.Finch(),
     cluster.KMeans(6),
-    cluster.HDBSCAN(),
     cluster.Kin(),
 ]
-ON_GRAPH = ALL[:7]
+ON_GRAPH = ALL[:8]
 every = pytest.mark.parametrize("clusterer", ALL, ids=lambda c: type(c).__name__)
 
 
@@ -60,7 +60,7 @@ def test_methods_on_a_graph_take_one(clusterer):
         clusterer.fit(kf.knn_graph(X, 3, queries=X))
 
 
-@pytest.mark.parametrize("clusterer", ALL[7:], ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize("clusterer", ALL[8:], ids=lambda c: type(c).__name__)
 def test_methods_on_features_refuse_a_graph(clusterer):
     with pytest.raises(kf.InputError, match="give it features"):
         clone(clusterer).fit(kf.knn_graph(blobs()[0], 5))

@@ -4,11 +4,15 @@ import builtins
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import cluster as sklearn_cluster
 
 import kinfolk as kf
-from kinfolk.cluster import DBSCAN, HAC, HDBSCAN, ChineseWhispers, Finch, Infomap, KMeans, Leiden
+from kinfolk.cluster import DBSCAN, HAC, HDBSCAN, ChineseWhispers, Finch, Infomap, KMeans, Leiden, hdbscan
+from kinfolk.cluster.base import by_size
+from kinfolk.cluster.hac import dense_linkage
 from kinfolk.cluster.hierarchy import cut
 from kinfolk.cluster.linkage import sparse_linkage
 
@@ -65,14 +69,14 @@ def test_average_linkage_grows_its_table_and_stays_right(reference):
 
 def test_hac_says_what_cannot_be_done():
     X = rows(20, 4, 0)
-    for settings, words in (
+    for chosen, words in (
         (dict(n_clusters=0), "n_clusters"),
         (dict(n_clusters=3, threshold=0.5), "not both"),
         (dict(linkage="ward"), "linkage"),
         (dict(threshold="low"), "threshold"),
     ):
         with pytest.raises(kf.InputError, match=words):
-            HAC(**settings).fit(X)
+            HAC(**chosen).fit(X)
     g = kf.knn_graph(np.repeat(np.eye(4), 5, axis=0) + 0.01 * np.abs(rows(20, 4, 0)), 2)
     with pytest.warns(UserWarning, match="are not reached"):
         HAC(n_clusters=1, k=2).fit(g)
@@ -178,9 +182,67 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch, kind, package)
         kind().fit(rows(10, 3, 0))
 
 
-def test_hdbscan_warns_where_it_would_take_hours(monkeypatch):
-    from kinfolk.cluster import hdbscan
+def mutual_reachability(unit, samples):
+    """The similarities that HDBSCAN links by, looked up one by one."""
+    cosines = unit @ unit.T
+    core = [sorted([1.0, *np.delete(row, i)], reverse=True)[samples - 1] for i, row in enumerate(cosines)]
+    return np.array([[min(c, core[i], core[j]) for j, c in enumerate(row)] for i, row in enumerate(cosines)])
 
-    monkeypatch.setattr(hdbscan, "SLOW_FROM", 50)
-    with pytest.warns(hdbscan.SlowMethodWarning, match="takes hours"):
-        HDBSCAN().fit(blobs()[0])
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(12, 60), st.integers(2, 9), st.integers(1, 9))
+def test_hdbscan_is_that_of_scikit_learn_where_all_pairs_count(seed, n, smallest, samples):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((4, 6))[rng.integers(0, 4, n)] + rng.uniform(0.1, 0.8) * rng.standard_normal((n, 6))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    reached = mutual_reachability(unit, samples)
+    off = ~np.eye(n, dtype=bool)
+    np.testing.assert_allclose(hdbscan._dense_reachability(unit, samples - 1)[off], reached[off], atol=1e-6)
+    g = kf.knn_graph(X, n - 1)
+    expected = np.take_along_axis(reached, g.indices, axis=1)
+    np.testing.assert_allclose(hdbscan._reachability(g, samples - 1), expected, atol=1e-6)
+    # a row is as far from several others as its core is: what it joins first would be left open
+    ties = np.triu(rng.uniform(0, 1e-4, (n, n)), 1)
+    reached -= ties + ties.T
+    distances = np.sqrt(np.maximum(2 - 2 * reached, 0)) * (1 - np.eye(n))
+    slow = sklearn_cluster.HDBSCAN(min_cluster_size=smallest, min_samples=1, metric="precomputed", copy=True)
+    merges = dense_linkage(reached, "single")
+    density = 1 / np.sqrt(2 - 2 * merges.similarity.astype(np.float64))
+    found = hdbscan.stable_clusters(n, merges.left, merges.right, density, smallest)
+    np.testing.assert_array_equal(by_size(found), by_size(slow.fit_predict(distances)))
+
+
+@pytest.mark.parametrize(("smallest", "samples"), [(2, 2), (5, 1), (5, 5), (10, 15)])
+def test_hdbscan_finds_what_scikit_learn_finds(smallest, samples):
+    fs = kf.datasets.person_like(40, seed=1)
+    unit = fs.features.astype(np.float64) / np.linalg.norm(fs.features, axis=1, keepdims=True)
+    known = sklearn_cluster.HDBSCAN(min_cluster_size=smallest, min_samples=samples, copy=True).fit_predict(unit)
+    found = HDBSCAN(smallest, samples).fit_predict(fs)
+    assert kf.metrics.ari(known + 1, found + 1) > 0.97  # but for ties
+
+
+def test_hdbscan_on_the_graph_of_many_rows_finds_nearly_what_all_pairs_say(monkeypatch):
+    fs = kf.datasets.celeb_like(24)
+    exact = HDBSCAN().fit_predict(fs)
+    monkeypatch.setattr(hdbscan, "EXACT_ROWS", 100)
+    assert kf.metrics.ari(exact, HDBSCAN().fit_predict(fs)) > 0.9
+
+
+def test_hdbscan_takes_parts_without_an_edge_between_them_apart():
+    X = np.concatenate([np.eye(3)[0] + 0.01 * rows(8, 3, 0), np.eye(3)[1] + 0.01 * rows(8, 3, 1)])
+    labels = HDBSCAN(4).fit_predict(kf.knn_graph(X, 4))
+    np.testing.assert_array_equal(labels, [0] * 8 + [1] * 8)
+    assert HDBSCAN(4).fit(np.repeat(np.eye(3), 6, axis=0)).n_clusters_ == 3  # rows that are the same
+
+
+@pytest.mark.parametrize(
+    ("clusterer", "sentence"),
+    [
+        (HDBSCAN(1), "min_cluster_size must be 2 or more"),
+        (HDBSCAN(5, 0), "min_samples 1 or more"),
+        (HDBSCAN(5, 8), "min_samples=8 needs a graph of 7 neighbours, this one has 5"),
+    ],
+)
+def test_hdbscan_says_what_it_cannot_do(clusterer, sentence):
+    with pytest.raises(kf.InputError, match=sentence):
+        clusterer.fit(kf.knn_graph(blobs()[0], 5))

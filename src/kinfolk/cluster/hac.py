@@ -99,15 +99,25 @@ def exact_linkage(unit: NDArray[np.float32], linkage: Linkage) -> Merges:
     >>> exact_linkage(np.eye(3, dtype=np.float32), "single").similarity
     array([0., 0.], dtype=float32)
     """
+    return dense_linkage(unit.astype(np.float64) @ unit.T, linkage)
+
+
+def dense_linkage(similarities: NDArray[np.float64], linkage: Linkage) -> Merges:
+    """Return the n - 1 merges of n rows by a matrix of their similarities, (n, n), symmetric; its diagonal is not read.
+
+    >>> dense_linkage(np.array([[1, 0.9, 0.1], [0.9, 1, 0.2], [0.1, 0.2, 1]]), "single").similarity
+    array([0.9, 0.2], dtype=float32)
+    """
     from scipy.cluster.hierarchy import linkage as tree
     from scipy.spatial.distance import squareform
 
-    distances = 1.0 - unit.astype(np.float64) @ unit.T
+    n = len(similarities)
+    distances = 1.0 - similarities
     np.fill_diagonal(distances, 0.0)
     found = tree(squareform(distances, checks=False), linkage)
     # clusters are numbered n, n + 1, ... there; any row of a cluster stands for it here
-    row = np.concatenate([np.arange(len(unit)), np.empty(len(found), dtype=np.int64)])
+    row = np.concatenate([np.arange(n), np.empty(len(found), dtype=np.int64)])
     for merge, (a, _) in enumerate(found[:, :2].astype(np.int64)):
-        row[len(unit) + merge] = row[a]
+        row[n + merge] = row[a]
     left, right = row[found[:, :2].astype(np.int64)].astype(np.int32).T
     return Merges(left, right, (1.0 - found[:, 2]).astype(np.float32))
