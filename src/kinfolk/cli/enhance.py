@@ -10,6 +10,8 @@ import typer
 
 from kinfolk.cli import options
 
+QUERIES = 3000
+
 
 def enhance(
     source: options.Input,
@@ -56,9 +58,11 @@ def enhance(
     # a model chooses k anew for rows with classes of another size
     facts["k_of_the_fit" if model is not None and k is None else "k"] = k or enhancer.k_
     if features.labels is not None and _some_class_has_two(features.labels):
-        asking = dict(n_queries=3000)
+        asking = dict(n_queries=min(QUERIES, len(features)))
         facts["mAP_before"] = round(100 * mean_average_precision(features, features.labels, **asking), 2)
         facts["mAP_after"] = round(100 * mean_average_precision(better, features.labels, **asking), 2)
+        if len(features) > QUERIES:
+            facts["mAP_of"] = f"{QUERIES:,} rows that ask all others; kinfolk evaluate lets every row ask"
     if lost:
         facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
     facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())

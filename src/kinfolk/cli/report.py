@@ -43,7 +43,7 @@ def report(
     with options.timed() as took:
         outcomes = in_paper_order(read_run(run))
         exported = export_run(outcomes, figures, force) if figures is not None else []
-        write_page(run_page(outcomes), page, replace)
+        write_page(run_page(outcomes, show_progress=True), page, replace)
     claims = claim_counts(outcomes)
     if as_json:
         names = [outcome.name for outcome in outcomes]

@@ -68,20 +68,23 @@ def reproduce(
     learns = any(each not in STUDIES or STUDIES[each].learns for each in names)
     sets = _sets(data or [], learns)
     also_generated = GENERATED in (data or [])
-    found = [
-        measured(
-            each,
-            out,
-            range(1 if quick else seeds),
-            {} if TWINS.get(each) in names and also_generated else sets,
-            "quick" if quick else "full" if full else "usual",
-            partial(typer.echo, err=True),
-            methods or None,
-            also_generated,
+    names = [each for each in names if also_generated or not sets or TWINS.get(each) not in names]
+    found = []
+    for number, each in enumerate(names, start=1):
+        if len(names) > 1:
+            typer.echo(f"--- {each}, {number} of {len(names)}", err=True)
+        found.append(
+            measured(
+                each,
+                out,
+                range(1 if quick else seeds),
+                {} if TWINS.get(each) in names and also_generated else sets,
+                "quick" if quick else "full" if full else "usual",
+                partial(typer.echo, err=True),
+                methods or None,
+                also_generated,
+            )
         )
-        for each in names
-        if also_generated or not sets or TWINS.get(each) not in names
-    ]
     if as_json:
         typer.echo(f"[{','.join(each.model_dump_json() for each in found)}]")
         return

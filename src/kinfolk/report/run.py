@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import kinfolk
 from kinfolk.experiments import outcome as found
 from kinfolk.experiments.outcome import Outcome
+from kinfolk.progress import progress
 from kinfolk.report.case import case_section
 from kinfolk.report.charts import chart_svg
 from kinfolk.report.checks import refuse_misfits
@@ -45,8 +46,8 @@ def in_paper_order(outcomes: Iterable[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=lambda one: (places.get(one.name, len(ORDER)), one.name))
 
 
-def run_page(outcomes: Iterable[Outcome]) -> Page:
-    """Return the page of a run.
+def run_page(outcomes: Iterable[Outcome], show_progress: bool = False) -> Page:
+    """Return the page of a run; about a second for each chart.
 
     >>> page = run_page([Outcome(name="table2", title="Table 2: mAP", about="", seconds=75)])
     >>> page.lead
@@ -58,7 +59,12 @@ def run_page(outcomes: Iterable[Outcome]) -> Page:
     for outcome in ordered:
         refuse_misfits(outcome)
     claims = Claims("", [_claim_row(claim, one) for one in ordered for claim in one.claims], claim_counts(ordered))
-    chapters = [*map(_chapter, ordered), Chapter("made", "How it was made", [_made_table(ordered)])]
+    chapters = []
+    with progress("drawing", len(ordered), show=show_progress) as advance:
+        for outcome in ordered:
+            chapters.append(_chapter(outcome))
+            advance(text=f"drew {outcome.name}")
+    chapters.append(Chapter("made", "How it was made", [_made_table(ordered)]))
     if claims.rows:
         chapters.insert(0, Chapter("claims", "What the paper claims", [claims], CLAIMS_TEXT, "Claims"))
     return Page(

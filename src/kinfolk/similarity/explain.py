@@ -12,6 +12,8 @@ from kinfolk.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
 
+SHOWN = 5  # of each kind, where an explanation is printed
+
 
 class Voucher(NamedTuple):
     """A candidate both rows know: its similarity to each, and what it adds to Sim-M."""
@@ -32,7 +34,7 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The tests behind a pair; `vouchers` and `failed` are sorted, the most telling first.
+    """The tests behind a pair; `vouchers` and `failed` are sorted, the most telling first. Printed are 5 of each.
 
     `cosine` is None where neither row is a neighbour of the other: the graph does not hold it.
     """
@@ -53,9 +55,11 @@ class Explanation:
         ]
         lines += [
             f"  {v.candidate}: {v.to_first:.3f} to {self.first}, {v.to_second:.3f} to {self.second}, adds {v.adds:.4f}"
-            for v in self.vouchers
+            for v in self.vouchers[:SHOWN]
         ]
-        lines += [f"  {f.candidate}: known to {f.known_to} only ({f.similarity:.3f})" for f in self.failed]
+        lines += _more(len(self.vouchers), f"vouch and add {sum(v.adds for v in self.vouchers[SHOWN:]):.4f}")
+        lines += [f"  {f.candidate}: known to {f.known_to} only ({f.similarity:.3f})" for f in self.failed[:SHOWN]]
+        lines += _more(len(self.failed), "are known to one of them only")
         return "\n".join(lines)
 
 
@@ -91,6 +95,10 @@ def explain(g: NeighborGraph, i: int, j: int) -> Explanation:
         vouchers=sorted(vouchers, key=lambda v: (-v.adds, v.candidate)),
         failed=sorted(failed, key=lambda f: (-f.similarity, f.candidate)),
     )
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"  … and {count - SHOWN} more {what}"] if count > SHOWN else []
 
 
 def _known(g: NeighborGraph, row: int) -> dict[int, float]:
