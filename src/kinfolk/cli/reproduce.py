@@ -88,8 +88,8 @@ def reproduce(
     if as_json:
         typer.echo(f"[{','.join(each.model_dump_json() for each in found)}]")
         return
-    for each in found:
-        _show(each)
+    for one in found:
+        _show(one)
     typer.echo(f"\nKept in {out}; for a page of it: kinfolk report {out}")
 
 
