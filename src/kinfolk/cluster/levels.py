@@ -6,17 +6,19 @@ to t have joined i and j by another way, and hardly any of the n k edges does. S
     1. the edges to the FEW nearest neighbours of each row, taken level by level, make a forest;
     2. its clusters, one each time they grow, make a tree; the rows in the order of its leaves: a cluster is an interval
            C = {r : first_C <= place_r < first_C + size_C};
-    3. each row i walks along its other edges, and up the tree as their scores fall; edges inside the interval are done,
-           place_j in the interval of the cluster of i at level t   =>   (i, j) joins nothing;
+    3. each row i walks along its other edges, and up the tree where one leads out of its cluster,
+           place_j in the interval of the cluster of i at level t, or before it   =>   (i, j) joins nothing;
     4. the forest and the edges that are left, taken level by level, make the merges.
 
-Step 3 reads the edges in the order of memory and one number for each. To go through all rows at each level instead
-reads as much, but in a hundred rounds, each with new lines of the cache for nearly every row.
+Step 3 reads the ends of edges in the order of memory, one number for each, and the scores of few. To go through all
+rows at each level instead reads as much, but in a hundred rounds, each with new lines of the cache for nearly every
+row.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -26,7 +28,7 @@ from kinfolk.cluster.hierarchy import Merges
 from kinfolk.cluster.union import find
 from kinfolk.threads import deal
 
-FEW = 4
+FEW = 3
 ROWS = 1 << 14  # dealt to a worker at once
 
 
@@ -36,19 +38,6 @@ class Edges(NamedTuple):
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     level: NDArray[np.int32]
-
-
-class Tree(NamedTuple):
-    """Clusters: the n rows, then each cluster that a forest makes, as often as it grows; later ones hold earlier ones.
-
-    Shapes (c,) each: holder int32, the next larger cluster or -1; until float32, edges of a lower score find the
-    holder in its place; first and size int32, its interval of places.
-    """
-
-    holder: NDArray[np.int32]
-    until: NDArray[np.float32]
-    first: NDArray[np.int32]
-    size: NDArray[np.int32]
 
 
 def merges_by_level(indices: NDArray[np.int32], scores: NDArray[np.float32], thresholds: NDArray[np.float32]) -> Merges:
@@ -62,17 +51,21 @@ def merges_by_level(indices: NDArray[np.int32], scores: NDArray[np.float32], thr
     """
     n, k = indices.shape
     few = min(FEW, k)
-    forest = Edges(*_forest(n, *_nearest_edges(indices, scores, thresholds, few), len(thresholds)))
+    edges = (indices, scores, thresholds, few)
+
+    def in_blocks(chosen: Callable[..., tuple[NDArray[np.int32], ...]], *more: NDArray[Any]) -> list[Edges]:
+        return deal(lambda start: Edges(*chosen(*edges, *more, start, min(start + ROWS, n))), range(0, n, ROWS))
+
+    forest = _joining(n, in_blocks(_nearest_edges), len(thresholds))
     if few < k:
-        tree = Tree(*_tree(n, *forest, thresholds))
-
-        def left_over(start: int) -> Edges:
-            return Edges(*_left_over(indices, scores, thresholds, few, *tree, start, min(start + ROWS, n)))
-
-        parts = [forest, *deal(left_over, range(0, n, ROWS))]
-        left, right, level = (np.concatenate(column) for column in zip(*parts, strict=True))
-        forest = Edges(*_forest(n, left, right, level, len(thresholds)))
+        tree = _tree(n, *forest, thresholds)
+        forest = _joining(n, [forest, *in_blocks(_left_over, *tree)], len(thresholds))
     return Merges(forest.left, forest.right, thresholds[forest.level])
+
+
+def _joining(n: int, parts: Sequence[Edges], levels: int) -> Edges:
+    left, right, level = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Edges(*_forest(n, left, right, level, levels))
 
 
 @nb.njit(cache=True)
@@ -88,13 +81,19 @@ def _level(score: np.float32, thresholds: NDArray[np.float32]) -> int:
     return low
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def _nearest_edges(
-    indices: NDArray[np.int32], scores: NDArray[np.float32], thresholds: NDArray[np.float32], few: int
+    indices: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    thresholds: NDArray[np.float32],
+    few: int,
+    start: int,
+    stop: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    n, found = len(indices), 0
-    left, right, level = np.empty((3, n * few), dtype=np.int32)
-    for i in range(n):
+    """Return the edges of the rows start to stop to their few nearest neighbours."""
+    found = 0
+    left, right, level = np.empty((3, (stop - start) * few), dtype=np.int32)
+    for i in range(start, stop):
         for a in range(few):
             t = _level(scores[i, a], thresholds)
             if t == len(thresholds):
@@ -140,7 +139,11 @@ def _tree(
     level: NDArray[np.int32],
     thresholds: NDArray[np.float32],
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the tree of the clusters of a forest; what grows at a level becomes one new cluster of it."""
+    """Return the tree of the clusters of a forest: the n rows, then each cluster as often as it grows, once a level.
+
+    Later ones hold earlier ones. Shapes (c,) each: holder int32, the next larger cluster or -1; until float32, edges of
+    a lower score find the holder in its place; first and size int32, its interval of places.
+    """
     holder = np.full(n + len(left), -1, dtype=np.int32)
     until = np.full(n + len(left), -np.inf, dtype=np.float32)
     parent = np.arange(n).astype(np.int32)
@@ -200,18 +203,21 @@ def _left_over(
     for i in range(start, stop):
         if found + k > edges.shape[1]:
             edges = np.concatenate((edges, np.empty_like(edges)), axis=1)
-        cluster = i
-        begin, members, limit = first[i], np.uint32(1), until[i]
+        cluster, begin, members = i, first[i], np.uint32(1)
         for a in range(few, k):
-            score, j = scores[i, a], indices[i, a]
-            if score < limit:
+            j = indices[i, a]
+            if np.uint32(first[j] - begin) < members:  # below the interval it wraps round to a large number
+                continue
+            score = scores[i, a]
+            if score < until[cluster]:
                 while score < until[cluster]:
                     cluster = holder[cluster]
-                begin, members, limit = first[cluster], np.uint32(size[cluster]), until[cluster]
-            if np.uint32(first[j] - begin) >= members:  # below the interval it wraps round to a large number
-                t = _level(score, thresholds)
-                if t == len(thresholds):
-                    break
-                edges[0, found], edges[1, found], edges[2, found] = i, j, t
-                found += 1
+                begin, members = first[cluster], np.uint32(size[cluster])
+                if np.uint32(first[j] - begin) < members:
+                    continue
+            t = _level(score, thresholds)
+            if t == len(thresholds):
+                break
+            edges[0, found], edges[1, found], edges[2, found] = i, j, t
+            found += 1
     return edges[0, :found], edges[1, :found], edges[2, :found]
