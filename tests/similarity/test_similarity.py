@@ -124,3 +124,13 @@ def test_sim_m_finds_wrong_edges_better_than_one_test_on_real_features(shared_da
     g = kf.knn_graph(test, k=10)
     gain = kf.metrics.pair_auc(g, kf.sim_m(g), test.labels) - kf.metrics.pair_auc(g, kf.sim_s(g), test.labels)
     assert gain > 0.005
+
+
+def test_an_explanation_prints_the_most_telling_tests_and_counts_the_rest():
+    g = kf.knn_graph(kf.datasets.celeb_like(12), 40)
+    pair = kf.explain(g, 0, int(g.indices[0, 0]))
+    lines = str(pair).splitlines()
+    assert len(pair.vouchers) > 5 and len(pair.failed) > 5 and len(lines) == 13
+    assert lines[1].startswith(f"  {pair.vouchers[0].candidate}: ")
+    assert f"and {len(pair.vouchers) - 5} more vouch" in lines[6]
+    assert f"and {len(pair.failed) - 5} more are known to one" in lines[12]
