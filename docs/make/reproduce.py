@@ -58,13 +58,26 @@ def section(name: str, outcome: Outcome) -> str:
     return "\n\n".join(parts) or "*Not measured yet.*"
 
 
+SIGNS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
+
+
 def claims_table(claims: Sequence[Claim]) -> str:
-    """Return all claims, with their verdicts."""
-    head = ("claim", "in the paper", "data", "verdict", "measured")
-    rows = [(c.claim, c.where, c.data, f"**{c.verdict}**", c.figures) for c in claims]
-    counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in ("holds", "does not hold", "undecided")}
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"{len(claims)} claims, each on one set: {counted}.\n\n{markdown(head, rows)}"
+    """Return all claims with a sign for each set, and folded below it their figures."""
+    counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in SIGNS}
+    counted = ", ".join(f"{count} {verdict} ({SIGNS[verdict]})" for verdict, count in counts.items())
+    sets = list(dict.fromkeys(c.data for c in claims))
+    signs: dict[tuple[str, str], dict[str, str]] = {}
+    for c in claims:
+        signs.setdefault((c.where, c.claim), {})[c.data] = SIGNS[c.verdict]
+    glance = [(where, claim, *(found.get(name, "") for name in sets)) for (where, claim), found in signs.items()]
+    heads = [name.removesuffix(" (generated)") for name in sets]
+    rows = [(c.where, c.claim, c.data, f"**{c.verdict}**", c.figures) for c in claims]
+    seen = markdown(("in the paper", "claim", *heads), glance)
+    listed = markdown(("in the paper", "claim", "data", "verdict", "measured"), rows)
+    return (
+        f"{len(claims)} claims, each on one set: {counted}.\n\n{seen}\n\n"
+        f'<details markdown="1"><summary>All {len(claims)} with their figures</summary>\n\n{listed}\n\n</details>'
+    )
 
 
 def single(name: str, asked: argparse.Namespace, load: Callable[[str], Data]) -> Outcome:

@@ -123,15 +123,20 @@ def test_a_column_sorts_up_down_and_back_and_what_is_missing_stays_last(opened, 
 
 def test_claims_are_filtered_by_their_verdict_and_sorted_within(opened, plain):
     page = opened(plain)
-    rows = page.locator("#claims tbody tr:visible")
+    rows = page.locator("#claims details tbody tr:visible")
     assert rows.count() == 12
     page.get_by_role("button", name="does not hold 2").click()
-    assert page.locator("#claims tbody tr:visible .badge").all_inner_texts() == ["does not hold"] * 2
+    assert page.locator("#claims details tbody tr:visible .badge").all_inner_texts() == ["does not hold"] * 2
     assert page.get_by_role("button", name="all 12").get_attribute("aria-pressed") == "false"
     page.locator("#claims th button").nth(2).click()
     assert rows.count() == 2
     page.get_by_role("button", name="all 12").click()
     assert rows.count() == 12
+    seen = page.locator(".glance .badge")
+    assert seen.count() == 12  # at a glance a sign for each, with its figures
+    assert seen.first.get_attribute("title") == rows.first.locator("td").nth(3).inner_text()
+    page.locator("#claims summary").click()
+    assert rows.count() == 0 and seen.first.is_visible()
 
 
 @pytest.mark.parametrize("width", [1280, 420])

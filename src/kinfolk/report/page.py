@@ -83,13 +83,26 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims to be sorted and filtered; `counts`: how many have each verdict."""
+    """Claims at a glance, and as a list to be sorted and filtered; `counts`: how many have each verdict."""
 
     title: str
     rows: Sequence[ClaimRow]
     counts: Mapping[str, int]
     text: str = ""
     kind: str = field(default="claims", init=False)
+
+    @property
+    def sets(self) -> list[str]:
+        """The data sets, the columns of the glance."""
+        return list(dict.fromkeys(row.data for row in self.rows))
+
+    @property
+    def at_a_glance(self) -> dict[tuple[str, str], dict[str, dict[str, ClaimRow]]]:
+        """The claims of each place in the paper and its chapter, and of each claim the row of every set."""
+        places: dict[tuple[str, str], dict[str, dict[str, ClaimRow]]] = {}
+        for row in self.rows:
+            places.setdefault((row.where, row.chapter), {}).setdefault(row.claim, {})[row.data] = row
+        return places
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ for (const button of document.querySelectorAll("button[data-verdict]")) {
   button.addEventListener("click", () => {
     for (const other of button.parentNode.children) other.setAttribute("aria-pressed", String(other === button));
     const wanted = button.dataset.verdict;
-    for (const row of button.closest(".part").querySelectorAll("tbody tr")) {
+    for (const row of button.closest("details").querySelectorAll("tbody tr")) {
       row.hidden = wanted !== "" && row.dataset.verdict !== wanted;
     }
   });
