@@ -151,3 +151,33 @@ def test_what_was_learned_is_kept_and_used_again(kinfolk, features, tmp_path):
 def test_mistakes_with_models_are_said(kinfolk, features, tmp_path, arguments, sentence):
     code, _, err = kinfolk("cluster", features, *arguments, "-o", tmp_path / "c.csv")
     assert code == 2 and sentence in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--method", "hdbscan", "--set", "min_cluster_size=abc"],
+            "min_cluster_size must be a whole number, not 'abc'",
+        ),
+        (["--method", "hdbscan", "--set", "min_cluster_size=2.5"], "min_cluster_size must be a whole number"),
+        (["--method", "hdbscan", "--set", "min_cluster_size=1"], "min_cluster_size must be 2 or more, not 1"),
+        (["--method", "gcut", "--set", "guard=abc"], "guard must be a number or none, not 'abc'"),
+        (["--method", "kmeans", "--set", "n_clusters=abc"], "n_clusters must be a whole number"),
+        (["--method", "hac", "--set", "linkage=longest"], "linkage must be"),
+        (["--method", "gcut", "--k", "1797"], "--k 1797 is too large: each of the 1,797 rows has 1,796 others"),
+    ],
+)
+def test_a_setting_of_the_wrong_kind_gets_one_sentence(kinfolk, tmp_path, arguments, sentence):
+    kf.datasets.digits().save(tmp_path / "digits.npz")
+    code, out, err = kinfolk("cluster", tmp_path / "digits.npz", "-o", tmp_path / "c.csv", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err and len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_settings_are_what_they_are_declared_to_be(kinfolk, tmp_path):
+    kf.datasets.digits().save(tmp_path / "digits.npz")
+    told = ["--set", "guard=1", "--set", "threshold=auto", "--set", "max_size=none", "--set", "similarity=sim_m"]
+    code, _, err = kinfolk("cluster", tmp_path / "digits.npz", "-o", tmp_path / "c.csv", "--method", "gcut", *told)
+    assert code == 0, err

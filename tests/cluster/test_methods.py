@@ -239,7 +239,7 @@ def test_hdbscan_takes_parts_without_an_edge_between_them_apart():
     ("clusterer", "sentence"),
     [
         (HDBSCAN(1), "min_cluster_size must be 2 or more"),
-        (HDBSCAN(5, 0), "min_samples 1 or more"),
+        (HDBSCAN(5, 0), "min_samples must be 1 or more"),
         (HDBSCAN(5, 8), "min_samples=8 needs a graph of 7 neighbours, this one has 5"),
     ],
 )

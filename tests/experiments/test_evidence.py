@@ -7,6 +7,7 @@ from scipy import stats
 from kinfolk.experiments.evidence import Evidence, Place, best, comparable, deviations, higher
 from kinfolk.experiments.feature_quality import Quality
 from kinfolk.experiments.forms import ORIGINAL
+from kinfolk.experiments.outcome import Chart, Line, Lines, Outcome
 from kinfolk.experiments.stands import PERSONS
 from kinfolk.experiments.task_cells import Scored, TaskCell
 
@@ -108,3 +109,16 @@ def test_comparable_is_within_a_point():
 def test_deviations_need_two_seeds():
     assert deviations([made(1.0, 3.0)]) == pytest.approx((np.sqrt(2),))
     assert deviations([made(1.0, 3.0), made(1.0)]) is None
+
+
+def test_a_later_outcome_keeps_the_lines_of_other_sets():
+    def drawn(label, y):
+        lines = Lines(title="α", xlabel="k", ylabel="α", lines=(Line(label=label, x=(1.0,), y=(y,)),))
+        return Outcome(
+            name="theorem", title="", about="", charts=(Chart(name="a", title="", text="", panels=(lines,)),)
+        )
+
+    joined = drawn("two", 0.2).joined(drawn("one", 0.1)).charts[0].panels
+    assert [(line.label, line.y) for line in joined[0].lines] == [("one", (0.1,)), ("two", (0.2,))]
+    again = drawn("one", 0.9).joined(drawn("one", 0.1)).charts[0].panels
+    assert [line.y for line in again[0].lines] == [(0.9,)]

@@ -7,7 +7,7 @@ import inspect
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from rich.table import Table
@@ -104,6 +104,7 @@ def cluster(
     known = options.read(train or source, train_part, labels if train is None else None, dim) if learning else None
     if known is not None and known.labels is None:
         raise InputError(f"{train or source} has no labels to learn from")
+    _check_k(k, len(features))
     # these take seconds: what is wrong with the files is said before
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph
@@ -166,6 +167,11 @@ def _pairs(settings: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
 
 
+def _check_k(k: int | None, rows: int) -> None:
+    if k is not None and k >= rows:
+        raise InputError(f"--k {k} is too large: each of the {rows:,} rows has {rows - 1:,} others")
+
+
 def _clusterer(method: str, told: dict[str, Any], seed: int) -> Clusterer:
     from kinfolk import cluster as clusterers
 
@@ -176,7 +182,8 @@ def _clusterer(method: str, told: dict[str, Any], seed: int) -> Clusterer:
             raise InputError(f"{method} has no setting {name!r}; it has {', '.join(known)}")
     if "random_state" in known:
         told = dict(random_state=seed) | told
-    return kind(**{name: _value(value) for name, value in told.items()})
+    hints = get_type_hints(kind.__init__, localns=dict(GraphEnhancer=Any))  # which takes seconds to import
+    return kind(**{name: _value(name, value, hints[name]) for name, value in told.items()})
 
 
 def _chosen(clusterer: Clusterer, method: str) -> dict[str, Any]:
@@ -216,16 +223,29 @@ def _with_model(method: str, model: Path, told: dict[str, Any], seed: int) -> Cl
     return getattr(clusterers, METHODS[method]).load(model).set_params(**told)
 
 
-def _value(text: Any) -> Any:
-    """Return a number where the text is one, None for none, else the text."""
-    if not isinstance(text, str) or text == "none":
-        return None if text == "none" else text
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _value(name: str, text: Any, hint: Any) -> Any:
+    """Return a setting as what it is declared to be; none is None."""
+    import pydantic
+
+    if not isinstance(text, str):
+        return text
+    try:
+        adapter = pydantic.TypeAdapter(hint, config=pydantic.ConfigDict(arbitrary_types_allowed=True))
+        return adapter.validate_python(None if text == "none" else text)
+    except pydantic.ValidationError:
+        raise InputError(f"{name} must be {_spelled(hint)}, not {text!r}") from None
+
+
+def _spelled(hint: Any) -> str:
+    """Return the kind of a setting in words.
+
+    >>> _spelled(float | None), _spelled(Literal["cosine", "sim_m"])
+    ('a number or none', "'cosine' or 'sim_m'")
+    """
+    if get_origin(hint) is Literal:
+        return " or ".join(map(repr, get_args(hint)))
+    words = {int: "a whole number", float: "a number", type(None): "none"}
+    return " or ".join(map(_spelled, get_args(hint))) or words.get(hint, getattr(hint, "__name__", "another"))
 
 
 def _facts(labels: NDArray[np.int64], features: FeatureSet) -> dict[str, Any]:

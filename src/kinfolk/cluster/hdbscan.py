@@ -59,10 +59,10 @@ class HDBSCAN(Clusterer):
         n = rows_of(X)
         smallest = self.min_cluster_size
         samples = smallest if self.min_samples is None else self.min_samples
-        if smallest < 2 or samples < 1:
-            raise InputError(
-                f"min_cluster_size must be 2 or more and min_samples 1 or more, not {smallest!r} and {samples!r}"
-            )
+        if not smallest >= 2:
+            raise InputError(f"min_cluster_size must be 2 or more, not {smallest!r}")
+        if not samples >= 1:
+            raise InputError(f"min_samples must be 1 or more, not {samples!r}")
         others = min(samples, n) - 1
         if not isinstance(X, NeighborGraph) and n <= EXACT_ROWS:
             merges = dense_linkage(_dense_reachability(self._unit(X), others), "single")

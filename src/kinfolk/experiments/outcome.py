@@ -178,9 +178,10 @@ class Outcome(_Data):
         here = {part.data for part in parts}
         charts = {chart.name: chart for chart in (*earlier.charts, *self.charts)}
         for chart in earlier.charts:
-            titles = {panel.title for panel in charts[chart.name].panels}
-            others = [panel for panel in chart.panels if panel.title not in titles]
-            panels = (*others, *charts[chart.name].panels)
+            known = {panel.title: panel for panel in chart.panels}
+            now = charts[chart.name].panels
+            others = [panel for panel in chart.panels if panel.title not in {here.title for here in now}]
+            panels = (*others, *(_with_lines_of(known.get(panel.title), panel) for panel in now))
             charts[chart.name] = charts[chart.name].model_copy(update=dict(panels=panels))
         kept = [table for table in earlier.tables if table.data not in here]
         return self.model_copy(
@@ -193,6 +194,16 @@ class Outcome(_Data):
                 keys={**earlier.keys, **self.keys},
             )
         )
+
+
+def _with_lines_of(earlier: Panel | None, panel: Panel) -> Panel:
+    """Return a panel of lines with those of an earlier one that it has not: one line a set, say."""
+    if not isinstance(earlier, Lines) or not isinstance(panel, Lines):
+        return panel
+    labels = {line.label for line in panel.lines}
+    return panel.model_copy(
+        update=dict(lines=(*(line for line in earlier.lines if line.label not in labels), *panel.lines))
+    )
 
 
 def read_outcome(path: str | os.PathLike[str]) -> Outcome:

@@ -196,7 +196,7 @@ def _made(rows: Sequence[Scored]) -> str:
 
 def said(cell: TaskCell, row: Scored, new: bool) -> str:
     """Return the line about a finished cell."""
-    scores = "   ".join(f"{name} {value:.1f}" for name, value in row.scores.items())
+    scores = "   ".join(f"{name} {value:.{3 if name == 'enr' else 1}f}" for name, value in row.scores.items())
     note = f"{row.took:.1f} s" if new else "as measured before"
     return f"{cell.data:<24} {cell.row:<32} seed {cell.seed}   {scores}   {note}"
 

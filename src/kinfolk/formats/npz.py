@@ -29,7 +29,8 @@ def read(file: Path) -> FeatureSet:
     with reading(file, "an .npz file"), zipfile.ZipFile(file) as archive:
         there = [name.removesuffix(SUFFIX) for name in archive.namelist()]
         if "features" not in there:
-            raise InputError(f"no field 'features'; the fields are: {', '.join(there) or 'none'}")
+            graph = ": this is a neighbour graph (--graph, NeighborGraph.load)" if "indices" in there else ""
+            raise InputError(f"no field 'features'; the fields are: {', '.join(there) or 'none'}{graph}")
         wanted = ("features", *COLUMNS, *NAME_LISTS)
         found = {field: _field(archive, field, file.stat().st_size) for field in wanted if field in there}
         lists = {field: texts(field, found.pop(field)) for field in NAME_LISTS if field in found}

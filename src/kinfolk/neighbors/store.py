@@ -62,9 +62,7 @@ def load_graph(path: str | os.PathLike[str]) -> NeighborGraph:
             }
             return _graph(arrays["indices"], arrays["similarities"], facts, file)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
-        raise (
-            error if isinstance(error, InputError) else InputError(f"{file} is damaged or not a graph: {error}")
-        ) from error
+        raise _damaged(file, error) from error
 
 
 def _load_folder(folder: Path) -> NeighborGraph:
@@ -82,7 +80,10 @@ def _load_folder(folder: Path) -> NeighborGraph:
 
 
 def _damaged(source: Path, error: Exception) -> InputError:
-    return error if isinstance(error, InputError) else InputError(f"{source} is damaged or not a graph: {error}")
+    if isinstance(error, InputError):
+        return error
+    why = "" if "pickle" in str(error) else f": {error}"  # what numpy takes any other file for, with unsafe advice
+    return InputError(f"{source} is damaged or not a graph, such as kinfolk knn writes{why}")
 
 
 def _graph(indices: NDArray[Any], similarities: NDArray[Any], facts: dict[str, Any], source: Path) -> NeighborGraph:
