@@ -69,11 +69,11 @@ def claims_table(claims: Sequence[Claim]) -> str:
     signs: dict[tuple[str, str], dict[str, str]] = {}
     for c in claims:
         signs.setdefault((c.where, c.claim), {})[c.data] = SIGNS[c.verdict]
-    glance = [(where, claim, *(found.get(name, "") for name in sets)) for (where, claim), found in signs.items()]
+    glance = [(claim, *(found.get(name, "") for name in sets), where) for (where, claim), found in signs.items()]
     heads = [name.removesuffix(" (generated)") for name in sets]
-    rows = [(c.where, c.claim, c.data, f"**{c.verdict}**", c.figures) for c in claims]
-    seen = markdown(("in the paper", "claim", *heads), glance)
-    listed = markdown(("in the paper", "claim", "data", "verdict", "measured"), rows)
+    rows = [(c.claim, c.data, f"**{c.verdict}**", c.figures, c.where) for c in claims]
+    seen = markdown(("claim", *heads, "in the paper"), glance)
+    listed = markdown(("claim", "data", "verdict", "measured", "in the paper"), rows)
     return (
         f"{len(claims)} claims, each on one set: {counted}.\n\n{seen}\n\n"
         f'<details markdown="1"><summary>All {len(claims)} with their figures</summary>\n\n{listed}\n\n</details>'

@@ -42,7 +42,7 @@ def test_a_quick_run_warns_and_says_where_sizes_and_seeds_differ():
     quick = Outcome(name="table1", title="Table 1", about="", quick=True)
     page = run_page([quick, Outcome(name="figure3", title="", about="", seeds=3)])
     assert "for orientation only" in page.warning
-    assert page.facts["size"] == "quick and full"
+    assert page.facts["size"] == "quick and larger"
     assert page.lead.endswith("with 1 to 3 seeds.")
 
 

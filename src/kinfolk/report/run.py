@@ -207,7 +207,7 @@ def _facts(outcomes: Sequence[Outcome]) -> dict[str, str]:
     versions = sorted({item for outcome in outcomes for item in outcome.versions.items()})
     facts = {
         "data": ", ".join(data_sets(outcomes)),
-        "size": "quick and full" if len(quick) > 1 else "quick" if True in quick else "full",
+        "size": "quick and larger" if len(quick) > 1 else "quick" if True in quick else "usual or full",
         "cells": f"{sum(outcome.cells for outcome in outcomes):,}",
         "measured in": duration(sum(outcome.seconds for outcome in outcomes)),
         "commits": ", ".join(dict.fromkeys(re.findall(r"commit ([\w-]+)", made))),
@@ -221,7 +221,7 @@ def _made_table(outcomes: Sequence[Outcome]) -> Table:
         (
             outcome.title,
             str(outcome.seeds),
-            "quick" if outcome.quick else "full",
+            "quick" if outcome.quick else "usual or full",
             f"{outcome.cells:,}" if outcome.cells else "–",
             f"{outcome.seconds:,.0f}",
             " ".join(dict.fromkeys(table.made for table in outcome.tables if table.made)) or "–",
