@@ -81,13 +81,14 @@ def claims_table(claims: Sequence[Claim]) -> str:
 
 
 def single(name: str, asked: argparse.Namespace, load: Callable[[str], Data]) -> Outcome:
-    """Measure what is measured in one go, or read it; the sub-graphs of a case study are left to the report."""
+    """Measure what is measured in one go, or read it; what shows single rows of real sets is left to the report."""
     measure, generated = SINGLES[name]
     file = DOCS / "make" / "results" / f"{name}.json"
     if not asked.no_run and name in (asked.names or NAMES):
         sets = {each: stand_in(each, 0, "usual") for each in generated} | {"market1501": load("market1501")}
         outcome = measure(sets, 0, False, partial(print, flush=True))
-        outcome.model_copy(update=dict(cases=())).save(file.parent)
+        charts = tuple(c for c in outcome.charts if not c.name.startswith("look-map") or "generated" in c.title)
+        outcome.model_copy(update=dict(cases=(), charts=charts)).save(file.parent)
     return read_outcome(file) if file.exists() else Outcome(name=name, title=name, about="")
 
 
