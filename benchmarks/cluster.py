@@ -31,7 +31,8 @@ OVER_N = {
 }
 ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "Kin, with its two searches")
 PEER = "HDBSCAN of scikit-learn"
-SLOW = {PEER: 12_500}  # beyond these rows it takes many minutes, then hours
+# beyond these rows it takes many minutes, then hours
+SLOW = {PEER: 12_500, "K-Means, n / 68 clusters": 50_000, "Kin, with its two searches": 100_000}
 
 
 def _prepare(folder: str, identities: int, sizes: tuple[int, ...]) -> int:
