@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from kinfolk.files import replacing
-from kinfolk.threads import thread_count
+from kinfolk._core.files import replacing
+from kinfolk._core.threads import thread_count
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"

@@ -10,7 +10,7 @@ import numpy as np
 import kinfolk as kf
 from benchmarks.measure import measure
 from benchmarks.page import Section, draw_lines
-from kinfolk.rerank.pool import Pool
+from kinfolk.rerank._pool import Pool
 
 DIM = 2048
 MARKET, MSMT17 = (3_368, 15_913), (11_659, 82_161)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from kinfolk.experiments.outcome import (
+from kinfolk.experiments.results import (
     CaseStudy,
     Chart,
     Claim,

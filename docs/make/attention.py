@@ -12,11 +12,11 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from kinfolk._core.files import replacing
 from kinfolk.experiments.attention_study import SECTIONS, TABLES, study_data
 from kinfolk.experiments.cells import Results, run_cells
 from kinfolk.experiments.markdown import put
 from kinfolk.experiments.resume import finished_cells, made_by
-from kinfolk.files import replacing
 from kinfolk.report.attention_study import Panel, draw, noise_panels, over_k_panels
 from kinfolk.report.figures import to_svg
 

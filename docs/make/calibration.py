@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 import kinfolk as kf
+from kinfolk._core.files import replacing
 from kinfolk.experiments.edge_noise import EdgeNoise, edge_noise_over_k, paper_edge_noise
-from kinfolk.files import replacing
 from kinfolk.report.figures import over_k
 
 DOCS = Path(__file__).parent.parent

@@ -11,12 +11,12 @@ from PIL import Image
 
 import kinfolk as kf
 from kinfolk.experiments.enhance_study import enhance_study
+from kinfolk.kinship.edge_tests import SCALES, scale_tests
+from kinfolk.kinship.network import Kinship, kin_blocks
 from kinfolk.neighbors import NeighborGraph
-from kinfolk.nn.kinship import Kinship, kin_blocks
 from kinfolk.report.enhance_study import before_and_after_figure
 from kinfolk.report.figures import COLORS, PAPER
 from kinfolk.report.learning_curves import learning_curves
-from kinfolk.similarity.scales import SCALES, scale_tests
 
 IMAGES = Path(__file__).parent.parent / "images"
 RIGHT, WRONG = COLORS[2], COLORS[1]

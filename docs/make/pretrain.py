@@ -7,10 +7,10 @@ import torch
 from safetensors.torch import save_file
 
 import kinfolk as kf
+from kinfolk._core.files import replacing
 from kinfolk.datasets.varied import varied
 from kinfolk.features import unit_rows
-from kinfolk.files import replacing
-from kinfolk.nn.kinship import SHIPPED, Kinship
+from kinfolk.kinship.network import SHIPPED, Kinship
 from kinfolk.training.kinship import Edges, edges, kinship_loss, standardise
 
 SETS, STEPS, RATE = 300, 4000, 3e-3

@@ -16,13 +16,13 @@ from functools import cache, partial
 from pathlib import Path
 
 import kinfolk as kf
+from kinfolk._core.files import replacing
 from kinfolk.experiments.catalogue import NAMES, SINGLES, STUDIES
+from kinfolk.experiments.generated_sets import stand_in
 from kinfolk.experiments.markdown import markdown, put
-from kinfolk.experiments.outcome import Claim, Outcome, read_outcome
+from kinfolk.experiments.results import Claim, Outcome, read_outcome
 from kinfolk.experiments.resume import Data, Results, finished_cells
-from kinfolk.experiments.stands import stand_in
 from kinfolk.experiments.task_cells import Scored
-from kinfolk.files import replacing
 from kinfolk.report.charts import draw_chart
 from kinfolk.report.figures import to_svg
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kinfolk as kf
+from kinfolk._core.files import replacing
 from kinfolk.experiments import clustering_tables, reid_tables
 from kinfolk.experiments.markdown import put
 from kinfolk.experiments.resume import Data, Results, finished_cells, made_by
 from kinfolk.experiments.task_cells import Scored
-from kinfolk.files import replacing
 
 DOCS = Path(__file__).parent.parent
 SEEDS = range(3)

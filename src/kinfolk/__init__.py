@@ -10,33 +10,32 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kinfolk.errors import InputError, KinfolkError, MissingExtraError
+from kinfolk._core.errors import InputError, KinfolkError, MissingExtraError
+from kinfolk._core.version import __version__
 from kinfolk.features import FeatureSet
+from kinfolk.formats import load
 
 if TYPE_CHECKING:
     from kinfolk import cluster, datasets, metrics, rerank, theory
     from kinfolk.enhance import GraphEnhancer
-    from kinfolk.formats import load
+    from kinfolk.kinship import choose_k
     from kinfolk.neighbors import NeighborGraph, knn_graph
-    from kinfolk.similarity import choose_k, explain, prune, sim_m, sim_s
+    from kinfolk.similarity import explain, prune, sim_m, sim_s
 
-__version__ = "0.1.0"
-
-# imported when first used: `import kinfolk` and `kinfolk --help` stay quick although faiss, numba and torch are not
+# imported when first used: `import kinfolk` and `kinfolk --help` stay quick although faiss and numba are not
 _LAZY = {
     "cluster": "kinfolk.cluster",
     "datasets": "kinfolk.datasets",
     "metrics": "kinfolk.metrics",
     "rerank": "kinfolk.rerank",
     "GraphEnhancer": "kinfolk.enhance",
-    "load": "kinfolk.formats",
     "knn_graph": "kinfolk.neighbors",
     "NeighborGraph": "kinfolk.neighbors",
     "sim_s": "kinfolk.similarity",
     "sim_m": "kinfolk.similarity",
     "explain": "kinfolk.similarity",
     "prune": "kinfolk.similarity",
-    "choose_k": "kinfolk.similarity",
+    "choose_k": "kinfolk.kinship",
     "theory": "kinfolk.theory",
 }
 
@@ -47,11 +46,20 @@ __all__ = [
     "KinfolkError",
     "MissingExtraError",
     "NeighborGraph",
+    "__version__",
     "choose_k",
     "cluster",
     "datasets",
+    "explain",
+    "knn_graph",
+    "load",
+    "metrics",
+    "prune",
+    "rerank",
+    "sim_m",
+    "sim_s",
+    "theory",
 ]
-__all__ += ["explain", "knn_graph", "load", "metrics", "prune", "rerank", "sim_m", "sim_s", "theory"]
 
 
 def __getattr__(name: str) -> Any:
@@ -62,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted(__all__)

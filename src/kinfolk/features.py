@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 
 if TYPE_CHECKING:
     import torch
 
-Matrix = Union[NDArray[Any], "torch.Tensor", "FeatureSet"]
+Matrix = Union[NDArray[Any], "torch.Tensor", "FeatureSet", "UnitRows"]
 Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
 
 CACHED_BYTES = 1 << 20  # blocks that stay in the cache between several passes over them
 BLOCK_BYTES = 64 << 20  # memory-mapped features are walked through in blocks of about this size
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+# how a set is written: registered by `kinfolk.formats`, which knows the formats and stands above this module
+_save: list[Callable[[FeatureSet, str | os.PathLike[str], bool], None]] = []
 ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
 
 
@@ -31,7 +33,8 @@ class FeatureSet:
 
     Shapes: features (n, d) float32, in memory or memory-mapped; labels (n,) int64, where -1 means unknown;
     cameras (n,) int64; names (n,) str; query (n,) bool; part_index (n,) int64, a position in `part_names`.
-    `label_names[label]` is the text of a label where the file had texts instead of numbers.
+    `label_names[label]` is the text of a label where the file had texts instead of numbers. `enhanced`: the features
+    have been enhanced (`kinfolk.GraphEnhancer`) and are not enhanced again.
 
     >>> fs = FeatureSet(np.eye(4), labels=[0, 0, 1, 1], part_index=[0, 0, 1, 1], part_names=("train", "test"))
     >>> fs
@@ -48,6 +51,7 @@ class FeatureSet:
     part_index: NDArray[np.int64] | None = None
     part_names: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
+    enhanced: bool = False
 
     def __post_init__(self) -> None:
         features = as_matrix(self.features)
@@ -111,9 +115,7 @@ class FeatureSet:
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write to `path` in the format of its suffix (see `kinfolk.formats`); never over a file unless `force`."""
-        from kinfolk.formats import save
-
-        save(self, path, force=force)
+        _save[0](self, path, force)
 
     def __repr__(self) -> str:
         facts = [f"{len(self):,} x {self.dim}"]
@@ -132,6 +134,11 @@ class FeatureSet:
         return f"FeatureSet({', '.join(facts)})"
 
 
+def register_save(save: Callable[[FeatureSet, str | os.PathLike[str], bool], None]) -> None:
+    """Make `save` the function behind `FeatureSet.save`."""
+    _save[:] = [save]
+
+
 def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     """Return features as an (n, d) array of real numbers without copying where that is possible.
 
@@ -139,10 +146,12 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     (2, 2)
     >>> as_matrix(np.zeros(3))
     Traceback (most recent call last):
-    kinfolk.errors.InputError: features must have the shape (n, d), not (3,)
+    kinfolk.InputError: features must have the shape (n, d), not (3,)
     """
     if isinstance(X, FeatureSet):
         return X.features
+    if isinstance(X, UnitRows):
+        return X.values
     if isinstance(X, str | os.PathLike):
         raise InputError(f"features are expected, not a path: load the file first, kf.load({os.fspath(X)!r})")
     if hasattr(X, "detach"):  # a torch tensor, without importing torch
@@ -185,12 +194,28 @@ def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
 SHORT = 1e-6  # what is left of a row of length one when it is the mean of all rows
 
 
+@dataclass(frozen=True)
+class UnitRows:
+    """Rows (n, d) that are known to be checked, float32 and of length one: nobody checks or normalises them again.
+
+    >>> unit_rows(UnitRows(np.eye(2, dtype=np.float32))).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    values: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
 def unit_rows(X: Matrix, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
     """Return the features as checked float32 vectors of length one, C-contiguous; written into `out` if it is given.
 
     >>> unit_rows(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]], dtype=float32)
     """
+    if isinstance(X, UnitRows):
+        return X.values
     matrix = as_matrix(X)
     unit = np.empty(matrix.shape, dtype=np.float32) if out is None else out
     for start, block in blocks(matrix, CACHED_BYTES):

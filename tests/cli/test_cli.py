@@ -180,7 +180,7 @@ def test_doctor_names_what_is_missing_and_what_to_do(kinfolk, monkeypatch):
     monkeypatch.setattr(doctor, "_installed", lambda p: None if p in ("pyarrow", "numba") else real(p))
     code, out, _ = kinfolk("doctor")
     assert code == 1
-    assert "pip install 'kinfolk[parquet]'" in out
+    assert 'pip install "kinfolk[parquet]"' in out
     assert any(line.startswith("missing numba") for line in out.splitlines())
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Outcome, Table
+from kinfolk.experiments.results import Chart, Claim, Line, Lines, Outcome, Table
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 import kinfolk as kf
 from kinfolk.experiments import catalogue
 from kinfolk.experiments.catalogue import STUDIES
+from kinfolk.experiments.clustering_methods import G_CUT, PEERS
 from kinfolk.experiments.clustering_tables import Clustering
-from kinfolk.experiments.forms import ORIGINAL
-from kinfolk.experiments.outcome import Outcome, Table, read_run
-from kinfolk.experiments.stands import PERSONS, stand_in
+from kinfolk.experiments.feature_methods import ORIGINAL
+from kinfolk.experiments.generated_sets import PERSONS, stand_in
+from kinfolk.experiments.results import Outcome, Table, read_run
 from kinfolk.experiments.task_cells import TaskCell
-from kinfolk.experiments.ways import G_CUT, PEERS
 
 
 @pytest.fixture

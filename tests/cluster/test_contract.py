@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import kinfolk as kf
 from kinfolk import cluster
-from kinfolk.cluster.base import by_size, summary
+from kinfolk.cluster._internal.base import by_size, summary
 
 ALL = [
     cluster.GCut(k=10),

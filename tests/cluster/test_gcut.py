@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk.cluster import GCut
-from kinfolk.cluster.hierarchy import Merges, _modularity, cut
-from kinfolk.cluster.levels import FEW, merges_by_level
-from kinfolk.cluster.limit import join_with_guard, take_apart
-from kinfolk.cluster.sweep import MANY, score_merges
-from kinfolk.cluster.table import FREE, GONE, grown, new_table, place_of
-from kinfolk.cluster.union import connected
+from kinfolk.cluster._internal.hash_map import FREE, GONE, grown, new_table, place_of
+from kinfolk.cluster._internal.hierarchy import Merges, _modularity, cut
+from kinfolk.cluster._internal.size_limit import join_with_guard, take_apart
+from kinfolk.cluster._internal.sweep import MANY, score_merges
+from kinfolk.cluster._internal.threshold_merges import FEW, merges_by_level
+from kinfolk.cluster._internal.union_find import connected
 
 
 def rows(n, d, seed):

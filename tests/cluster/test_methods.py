@@ -11,10 +11,10 @@ from sklearn import cluster as sklearn_cluster
 
 import kinfolk as kf
 from kinfolk.cluster import DBSCAN, HAC, HDBSCAN, ChineseWhispers, Finch, Infomap, KMeans, Leiden, hdbscan
-from kinfolk.cluster.base import by_size
+from kinfolk.cluster._internal.base import by_size
+from kinfolk.cluster._internal.hierarchy import cut
+from kinfolk.cluster._internal.linkage import sparse_linkage
 from kinfolk.cluster.hac import dense_linkage
-from kinfolk.cluster.hierarchy import cut
-from kinfolk.cluster.linkage import sparse_linkage
 
 
 def rows(n, d, seed):
@@ -178,7 +178,7 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch, kind, package)
 
     monkeypatch.setattr(builtins, "__import__", absent)
     extra = "leiden" if kind is Leiden else "infomap"
-    with pytest.raises(kf.MissingExtraError, match=rf"pip install 'kinfolk\[{extra}\]'"):
+    with pytest.raises(kf.MissingExtraError, match=rf'pip install "kinfolk\[{extra}\]"'):
         kind().fit(rows(10, 3, 0))
 
 

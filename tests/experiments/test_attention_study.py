@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
+from kinfolk._core.errors import InputError
 from kinfolk.enhance import KeptTrainingFreeWarning
-from kinfolk.errors import InputError
 from kinfolk.experiments import attention_study as study
 from kinfolk.experiments.cells import Cell, Measured, Results, run_cells
 from kinfolk.experiments.markdown import NOT_YET

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import kinfolk as kf
+from kinfolk._core.errors import InputError
 from kinfolk.enhance import attention_maps
-from kinfolk.errors import InputError
 from kinfolk.experiments.case_study import (
     ALONE,
     EQUAL,
@@ -23,8 +23,8 @@ from kinfolk.experiments.case_study import (
     to_strangers,
     verdict_of_less,
 )
-from kinfolk.experiments.forms import encoder, fitted
-from kinfolk.experiments.outcome import Outcome, read_outcome
+from kinfolk.experiments.feature_methods import encoder, fitted
+from kinfolk.experiments.results import Outcome, read_outcome
 from kinfolk.experiments.resume import Data
 from kinfolk.metrics import Difference
 

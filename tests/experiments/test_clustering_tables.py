@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
+from kinfolk.experiments import clustering_methods as ways
 from kinfolk.experiments import clustering_tables as tables
-from kinfolk.experiments import ways
+from kinfolk.experiments.clustering_methods import CLASSICAL, G_CUT, INFOMAP, KIN, PEERS, TODAY, Sample, balance
 from kinfolk.experiments.clustering_tables import STUDIES, Clustering, clustering_cells
-from kinfolk.experiments.forms import BAND, FORMS, LABEL_FREE, ORIGINAL, Method, Workshop, half_of
+from kinfolk.experiments.feature_methods import BAND, FORMS, LABEL_FREE, ORIGINAL, Method, Workshop, half_of
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.resume import Data, Results
 from kinfolk.experiments.task_cells import Scored, TaskCell
-from kinfolk.experiments.ways import CLASSICAL, G_CUT, INFOMAP, KIN, PEERS, TODAY, Sample, balance
 
 
 @cache

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.experiments.enhance_study import enhance_study, most_confused, pair_cosines, planes
 
 

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.experiments import ablations, forms, scales
+from kinfolk.experiments import ablations, scales
+from kinfolk.experiments import feature_methods as forms
 from kinfolk.experiments.catalogue import NAMES, STUDIES
 from kinfolk.experiments.edge_tests import EdgeTests, measure_edges
+from kinfolk.experiments.feature_methods import BAND, LABEL_FREE, ORIGINAL, PAPER_FORMS, Method, Workshop
 from kinfolk.experiments.feature_quality import FPRS, Quality, at_k, measure_quality
-from kinfolk.experiments.forms import BAND, LABEL_FREE, ORIGINAL, PAPER_FORMS, Method, Workshop
-from kinfolk.experiments.outcome import Outcome, read_outcome
+from kinfolk.experiments.generated_sets import CELEBRITIES, PERSONS, STANDS, growing
 from kinfolk.experiments.paper import paper_table
+from kinfolk.experiments.results import Outcome, read_outcome
 from kinfolk.experiments.resume import Data
-from kinfolk.experiments.stands import CELEBRITIES, PERSONS, STANDS, growing
 from kinfolk.experiments.task_cells import Scored, TaskCell
 from kinfolk.report.run import ORDER as SHOWN
 

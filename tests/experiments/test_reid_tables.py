@@ -10,7 +10,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.experiments import reid_tables as tables
-from kinfolk.experiments.forms import BAND, LABEL_FREE, ORIGINAL, Method, Workshop
+from kinfolk.experiments.feature_methods import BAND, LABEL_FREE, ORIGINAL, Method, Workshop
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.reid_tables import NOT_RANKED_AGAIN, STUDIES, Ranked, query_rows, reid_cells
 from kinfolk.experiments.resume import Data

@@ -8,7 +8,7 @@ import pytest
 import kinfolk as kf
 from kinfolk import theory
 from kinfolk.experiments import theorem as module
-from kinfolk.experiments.outcome import read_outcome
+from kinfolk.experiments.results import read_outcome
 from kinfolk.experiments.resume import Data
 from kinfolk.experiments.theorem import (
     REGIMES,

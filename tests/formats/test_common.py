@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinfolk.errors import InputError, MissingExtraError
-from kinfolk.formats.common import as_vector, labels_from_texts, number_parts, read_lines, reading
+from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk.formats._common import as_vector, labels_from_texts, number_parts, read_lines, reading
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import BY_SUFFIX, FORMATS, dropped, load, save
-from kinfolk.formats.common import COLUMNS
+from kinfolk.formats._common import COLUMNS
 
 SUFFIXES = tuple(BY_SUFFIX)
 DOCS = Path(__file__).parents[2] / "docs" / "formats.md"

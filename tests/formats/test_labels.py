@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.formats import load
-from kinfolk.formats.labels import find_labels, read_labels
+from kinfolk.formats._labels import find_labels, read_labels
 
 BESIDE = ["a.labels.npy", "a.labels.txt", "a_labels.npy", "a_labels.txt", "a.meta"]
 

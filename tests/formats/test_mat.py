@@ -8,7 +8,7 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_array
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, save
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.io import savemat
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.formats.matlab import read_variables
 
 arrays = hnp.arrays(

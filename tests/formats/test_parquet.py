@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinfolk.errors import InputError, MissingExtraError
+from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, save
 
@@ -77,5 +77,5 @@ def test_without_pyarrow(small: FeatureSet, tmp_path: Path, monkeypatch: pytest.
     save(small, tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for act in (lambda: load(tmp_path / "a.parquet"), lambda: save(small, tmp_path / "b.parquet")):
-        with pytest.raises(MissingExtraError, match=r"pyarrow: pip install 'kinfolk\[parquet\]'"):
+        with pytest.raises(MissingExtraError, match=r'pyarrow: pip install "kinfolk\[parquet\]"'):
             act()

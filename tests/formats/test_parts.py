@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.formats import load
 
 STEMS = ("part0_train", "part1_test", "part3_test")

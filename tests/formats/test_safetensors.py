@@ -9,7 +9,7 @@ import torch
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_torch
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.formats import load
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinfolk as kf
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.metrics.reid import cosine_ranking, pool_queries, reid
 
 

@@ -64,7 +64,7 @@ def test_conversions_agree():
 
 def test_a_missing_extra_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "igraph", None)
-    with pytest.raises(kf.MissingExtraError, match=r"pip install 'kinfolk\[igraph\]'"):
+    with pytest.raises(kf.MissingExtraError, match=r'pip install "kinfolk\[igraph\]"'):
         graph().to_igraph()
 
 

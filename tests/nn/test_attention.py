@@ -25,7 +25,7 @@ from kinfolk.nn import (
     rank_map,
 )
 from kinfolk.nn.attention import Name
-from kinfolk.nn.attention.make import SELF_SCALE
+from kinfolk.nn.attention.factory import SELF_SCALE
 
 loops = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("loops.py"))))
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from kinfolk.experiments.outcome import CaseStudy
+from kinfolk.experiments.results import CaseStudy
 from kinfolk.report.case import case_section
 from kinfolk.report.page import Card, Table, write_page
 from kinfolk.report.page import Page as Report

@@ -5,7 +5,7 @@ import re
 import pytest
 from matplotlib.colors import to_hex
 
-from kinfolk.experiments.outcome import Chart, Histogram, Line, Lines, Map
+from kinfolk.experiments.results import Chart, Histogram, Line, Lines, Map
 from kinfolk.report.charts import KNOWN, chart_svg, draw_chart
 from kinfolk.report.figures import COLORS, to_svg
 from synthetic_run import synthetic_run

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kinfolk.errors import InputError
-from kinfolk.experiments.outcome import Chart, Line, Lines, Outcome, Table
+from kinfolk._core.errors import InputError
+from kinfolk.experiments.results import Chart, Line, Lines, Outcome, Table
 from kinfolk.report.export import export_run, latex, latex_table, markdown_table
 from synthetic_run import synthetic_run
 

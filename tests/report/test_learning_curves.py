@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.report.learning_curves import learning_curves, running_mean
 
 

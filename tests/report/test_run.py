@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from kinfolk.errors import InputError
-from kinfolk.experiments.outcome import Chart, Claim, Histogram, Line, Lines, Map, Outcome, Table
+from kinfolk._core.errors import InputError
+from kinfolk.experiments.results import Chart, Claim, Histogram, Line, Lines, Map, Outcome, Table
 from kinfolk.report import page as pages
 from kinfolk.report.case import case_section, strangers
 from kinfolk.report.run import claim_counts, in_paper_order, page_table, run_page

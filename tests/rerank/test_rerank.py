@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk.rerank import METHODS
-from kinfolk.rerank import pool as pool_module
-from kinfolk.rerank.pool import Pool
+from kinfolk.rerank import _pool as pool_module
+from kinfolk.rerank._pool import Pool
 
 dense = runpy.run_path(str(Path(__file__).with_name("dense.py")))
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

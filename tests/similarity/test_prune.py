@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.similarity import TooManyNeighborsWarning, auto_threshold, choose_k, closure
+from kinfolk.kinship import choose_k
+from kinfolk.similarity import TooManyNeighborsWarning, auto_threshold, closure
 
 
 def pair_f(keep, same):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import nn
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.training import Checkpoints, Row, StageState
 from kinfolk.training.checkpoint import optimizer_tensors, restore_optimizer
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from kinfolk.errors import InputError, MissingExtraError
+from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk.training import Row, TrainingLog
 
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_no_log_is_not_touched(tmp_path, content):
 def test_tensorboard_that_is_not_installed(tmp_path, monkeypatch):
     if importlib.util.find_spec("tensorboard"):
         monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(MissingExtraError, match=r"package tensorboard: pip install 'kinfolk\[tensorboard\]'"):
+    with pytest.raises(MissingExtraError, match=r'package tensorboard: pip install "kinfolk\[tensorboard\]"'):
         TrainingLog(tmp_path, tensorboard=True)
     with pytest.raises(InputError, match="needs a folder"):
         TrainingLog(tensorboard=True)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from kinfolk.errors import InputError, KinfolkError
+from kinfolk._core.errors import InputError, KinfolkError
 from kinfolk.training import Checkpoints, Stage, TrainingError, TrainingLog, run_stage, step_generator
 
 

@@ -11,7 +11,7 @@ import sys
 import typer
 
 import kinfolk
-from kinfolk.errors import KinfolkError
+from kinfolk._core.errors import KinfolkError
 
 app = typer.Typer(
     name="kinfolk",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 from rich.table import Table
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def cluster(
 
     [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
     """
-    from kinfolk.files import existing_folder, refuse_existing
+    from kinfolk._core.files import existing_folder, refuse_existing
 
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
@@ -146,7 +146,7 @@ def write_clusters(file: Path, labels: NDArray[np.int64], features: FeatureSet, 
     """
     import numpy as np
 
-    from kinfolk.files import replacing
+    from kinfolk._core.files import replacing
 
     with replacing(file, force) as temporary:
         if file.suffix == ".npy":

@@ -35,7 +35,7 @@ def demo(
 
     [bold]Example:[/bold]  kinfolk demo
     """
-    from kinfolk.files import refuse_existing
+    from kinfolk._core.files import refuse_existing
     from kinfolk.report import write_page
     from kinfolk.report.demo import demo_page
 

@@ -14,8 +14,8 @@ import typer
 from rich.markup import escape
 
 import kinfolk
+from kinfolk._core.threads import thread_count
 from kinfolk.cli import options
-from kinfolk.threads import thread_count
 
 NEEDED = (
     *("faiss-cpu", "jinja2", "matplotlib", "numba", "numpy", "psutil", "rich", "safetensors", "scikit-learn", "scipy"),

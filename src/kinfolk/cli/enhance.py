@@ -32,7 +32,7 @@ def enhance(
 
     [bold]Example:[/bold]  kinfolk enhance photos.npz -o better.npz
     """
-    from kinfolk.files import existing_folder, refuse_existing
+    from kinfolk._core.files import existing_folder, refuse_existing
     from kinfolk.formats import dropped
 
     refuse_existing(out, force)

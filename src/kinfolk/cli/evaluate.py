@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +109,7 @@ def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDAr
     >>> read_clusters(file, 2, np.array(["a.jpg", "b.jpg"]))
     array([0, 1])
     """
-    from kinfolk.formats.labels import read_labels
+    from kinfolk.formats._labels import read_labels
 
     clusters = _from_table(file, rows, names) if file.suffix.lower() == ".csv" else read_labels(file)[0]
     if len(clusters) != rows:
@@ -118,8 +118,8 @@ def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDAr
 
 
 def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:
-    from kinfolk.files import existing_file
-    from kinfolk.formats.common import labels_from_texts, reading
+    from kinfolk._core.files import existing_file
+    from kinfolk.formats._common import labels_from_texts, reading
 
     with reading(existing_file(file), "a table of clusters"), file.open(encoding="utf-8-sig", newline="") as stream:
         lines = csv.DictReader(stream)
@@ -150,7 +150,7 @@ def _read_truth(
 ) -> tuple[NDArray[np.int64], NDArray[np.str_] | None, FeatureSet | None]:
     """Return the true labels, and names and features where the input has them."""
     if source.suffix.lower() in LABEL_FILES or _is_label_array(source):
-        from kinfolk.formats.labels import read_labels
+        from kinfolk.formats._labels import read_labels
 
         return read_labels(source)[0], None, None
     features = options.read(source, part, labels, dim)

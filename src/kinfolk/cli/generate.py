@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
 
 
 def generate(

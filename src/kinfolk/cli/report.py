@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
 
 
 def report(
@@ -27,8 +27,8 @@ def report(
 
     [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
     """
-    from kinfolk.experiments.outcome import read_run
-    from kinfolk.files import refuse_existing
+    from kinfolk._core.files import refuse_existing
+    from kinfolk.experiments.results import read_run
     from kinfolk.report.export import export_run
     from kinfolk.report.page import is_made_by, write_page
     from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kinfolk.experiments import outcome
+    from kinfolk.experiments import results as outcome
     from kinfolk.experiments.resume import Data
 
 GENERATED = "generated"
@@ -94,8 +94,8 @@ def reproduce(
 
 
 def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
+    from kinfolk.experiments.generated_sets import STANDS
     from kinfolk.experiments.resume import Data
-    from kinfolk.experiments.stands import STANDS
 
     files = [Path(path).resolve() for path in paths if path != GENERATED]
     sets = {file.stem: Data.read(file, learns) for file in files}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
 
 if TYPE_CHECKING:
     from kinfolk.features import FeatureSet
@@ -39,7 +39,7 @@ def rerank(
 
     [bold]Example:[/bold]  kinfolk rerank market1501.npz --part test --method kr -o ranking.npz
     """
-    from kinfolk.files import refuse_existing
+    from kinfolk._core.files import refuse_existing
 
     if out.suffix not in (".npz", ".csv"):
         raise InputError(f"{out}: rankings are written as .npz or .csv")
@@ -72,7 +72,7 @@ def write_ranking(file: Path, ranking: Ranking, query: FeatureSet, gallery: Feat
     """
     import numpy as np
 
-    from kinfolk.files import replacing
+    from kinfolk._core.files import replacing
 
     with replacing(file, force) as temporary:
         if file.suffix == ".npz":

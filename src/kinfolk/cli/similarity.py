@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kinfolk._core.errors import InputError
 from kinfolk.cli import options
-from kinfolk.errors import InputError
+
+if TYPE_CHECKING:
+    from kinfolk.features import FeatureSet
+    from kinfolk.neighbors import NeighborGraph
 
 
 def similarity(
@@ -34,10 +38,11 @@ def similarity(
     """
     from scipy import sparse
 
-    from kinfolk.files import refuse_existing, replacing
+    from kinfolk._core.files import refuse_existing, replacing
+    from kinfolk.kinship import choose_k
     from kinfolk.neighbors import knn_graph
-    from kinfolk.similarity import choose_k, prune
     from kinfolk.similarity import explain as explain_pair
+    from kinfolk.similarity import prune
 
     cut = _threshold(threshold)
     if out is not None:
@@ -53,7 +58,7 @@ def similarity(
         return
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cleaner = prune(graph, cut, y=features.labels)
+        cleaner = prune(graph, _number(cut, graph, features), y=features.labels)
     kept = f"{cleaner.keep.sum():,} of {cleaner.keep.size:,} ({cleaner.keep.mean():.1%})"
     facts: dict[str, Any] = dict(set=repr(features), k=graph.k, threshold=round(cleaner.threshold, 4), edges_kept=kept)
     if cleaner.noise_before is not None and cleaner.noise_after is not None:
@@ -65,6 +70,17 @@ def similarity(
     options.say(facts | took, as_json)
     for warning in caught:
         typer.echo(f"note: {warning.message}", err=True)
+
+
+def _number(cut: Any, graph: NeighborGraph, features: FeatureSet) -> Any:
+    """Return the threshold as `prune` takes it; that of the theory is read off the labels."""
+    if cut != "theory":
+        return cut
+    from kinfolk.theory import labelled_threshold
+
+    if features.labels is None:
+        raise InputError("a threshold from theory needs labels: they say how often a test passes within a class")
+    return labelled_threshold(graph, features.labels)
 
 
 def _threshold(text: str) -> Any:

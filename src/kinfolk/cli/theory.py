@@ -33,8 +33,8 @@ def theory(
     [bold]Example:[/bold]  kinfolk theory --p 0.8 --q 0.2 --alpha 0.8 --plot tests.png
     """
     from kinfolk import theory as th
-    from kinfolk.errors import InputError
-    from kinfolk.files import refuse_existing, replacing
+    from kinfolk._core.errors import InputError
+    from kinfolk._core.files import refuse_existing, replacing
     from kinfolk.neighbors import knn_graph
 
     if plot is not None:

@@ -41,8 +41,8 @@ def train(
 
     [bold]Example:[/bold]  kinfolk train market1501.npz --part train -o model
     """
-    from kinfolk.errors import InputError
-    from kinfolk.files import refuse_existing
+    from kinfolk._core.errors import InputError
+    from kinfolk._core.files import refuse_existing
 
     for target in (out, curves):
         if target is not None:

@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kinfolk.cluster.base import Clusterer, Summary, summary
+from kinfolk.cluster._internal.base import Clusterer, Summary, summary
+from kinfolk.cluster._internal.sweep import Sweep
 from kinfolk.cluster.chinese_whispers import ChineseWhispers
 from kinfolk.cluster.dbscan import DBSCAN
 from kinfolk.cluster.finch import Finch
@@ -14,20 +15,19 @@ from kinfolk.cluster.infomap import Infomap
 from kinfolk.cluster.kin import Kin
 from kinfolk.cluster.kmeans import KMeans
 from kinfolk.cluster.leiden import Leiden
-from kinfolk.cluster.sweep import Sweep
 
 if TYPE_CHECKING:
-    from kinfolk.cluster.ada_nets import AdaNets
-    from kinfolk.cluster.clusformer import Clusformer
-    from kinfolk.cluster.learned import LearnedClusterer
-    from kinfolk.cluster.star_fc import StarFC
+    from kinfolk.cluster.learned._base import LearnedClusterer
+    from kinfolk.cluster.learned.ada_nets import AdaNets
+    from kinfolk.cluster.learned.clusformer import Clusformer
+    from kinfolk.cluster.learned.star_fc import StarFC
 
 # imported when first used: these need torch, which takes seconds to load
 _LEARNED = {
-    "AdaNets": "kinfolk.cluster.ada_nets",
-    "Clusformer": "kinfolk.cluster.clusformer",
-    "LearnedClusterer": "kinfolk.cluster.learned",
-    "StarFC": "kinfolk.cluster.star_fc",
+    "AdaNets": "kinfolk.cluster.learned.ada_nets",
+    "Clusformer": "kinfolk.cluster.learned.clusformer",
+    "LearnedClusterer": "kinfolk.cluster.learned._base",
+    "StarFC": "kinfolk.cluster.learned.star_fc",
 }
 
 __all__ = [

@@ -6,8 +6,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster.base import Clusterer
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 

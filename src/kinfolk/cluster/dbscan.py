@@ -6,9 +6,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster.base import Clusterer
-from kinfolk.cluster.union import find, roots
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.base import Clusterer
+from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster.base import Clusterer, by_size
-from kinfolk.cluster.means import mean_directions
-from kinfolk.cluster.union import connected
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.base import Clusterer, by_size
+from kinfolk.cluster._internal.means import mean_directions
+from kinfolk.cluster._internal.union_find import connected
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph, knn_graph
 

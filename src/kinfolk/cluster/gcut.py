@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kinfolk.cluster.base import Clusterer
-from kinfolk.cluster.hierarchy import Merges, most_modular
-from kinfolk.cluster.levels import merges_by_level
-from kinfolk.cluster.limit import NO_LIMIT, best_first, join_with_guard
-from kinfolk.cluster.sweep import Sweep, score_merges
-from kinfolk.cluster.union import find, roots
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.threads import thread_count
+from kinfolk.cluster._internal.base import Clusterer
+from kinfolk.cluster._internal.hierarchy import Merges, most_modular
+from kinfolk.cluster._internal.size_limit import NO_LIMIT, best_first, join_with_guard
+from kinfolk.cluster._internal.sweep import Sweep, score_merges
+from kinfolk.cluster._internal.threshold_merges import merges_by_level
+from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import sim_m
-from kinfolk.threads import thread_count
 
 POINTS = 100
 GUARD_FROM = 10  # below this size clusters are joined by any edge
@@ -32,7 +32,7 @@ class GCut(Clusterer):
 
     k            neighbours of each row
     threshold    a number; "auto": the most modular cut on the tests of Sim-M, without labels (see
-                 `kinfolk.cluster.hierarchy`); `tune(X, y)` chooses it on labelled rows
+                 `kinfolk.cluster._internal.hierarchy`); `tune(X, y)` chooses it on labelled rows
     similarity   "cosine" or "sim_m"
     max_size     the largest cluster allowed; edges are then joined best first
     guard        edges for each row of the smaller cluster that two clusters of 10 rows and more need between them to

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster.base import Clusterer, rows_of
-from kinfolk.cluster.hierarchy import Merges, count_above, cut, most_modular
-from kinfolk.cluster.linkage import LINKAGES, sparse_linkage
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.base import Clusterer, rows_of
+from kinfolk.cluster._internal.hierarchy import Merges, count_above, cut, most_modular
+from kinfolk.cluster._internal.linkage import LINKAGES, sparse_linkage
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import sim_m

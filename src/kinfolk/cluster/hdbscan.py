@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from kinfolk.cluster.base import Clusterer, rows_of
+from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.base import Clusterer, rows_of
+from kinfolk.cluster._internal.hierarchy import Merges
+from kinfolk.cluster._internal.union_find import find
 from kinfolk.cluster.hac import EXACT_ROWS, dense_linkage
-from kinfolk.cluster.hierarchy import Merges
-from kinfolk.cluster.union import find
-from kinfolk.errors import InputError
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 

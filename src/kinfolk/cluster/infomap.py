@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kinfolk.cluster.base import Clusterer
-from kinfolk.errors import InputError, MissingExtraError
+from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import auto_threshold, sim_m

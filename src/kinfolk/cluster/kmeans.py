@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kinfolk.cluster.base import Clusterer, by_size
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.base import Clusterer, by_size
 from kinfolk.features import Matrix, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
@@ -46,7 +46,7 @@ class KMeans(Clusterer):
         self.random_state = random_state
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        from kinfolk.with_faiss import faiss
+        from kinfolk._core.faiss import faiss
 
         unit = self._unit(X)
         if not 1 <= self.n_clusters <= len(unit):

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster.base import Clusterer
-from kinfolk.errors import InputError, MissingExtraError
+from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.errors import InputError
+from kinfolk._core.progress import progress
 from kinfolk.datasets.generator import Block, Regime, generate_blocks, item_counts
-from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import FolderWriter, load
-from kinfolk.progress import progress
 
 __all__ = ["REGIMES", "Regime", "celeb_like", "digits", "person_like", "vehicle_like", "write"]
 

@@ -1,6 +1,6 @@
 """GraphEnhancer: better features from a neighbour graph, with or without labels."""
 
-from kinfolk.enhance.estimator import GraphEnhancer, KeptTrainingFreeWarning
-from kinfolk.enhance.maps import AttentionMaps, attention_maps
+from kinfolk.enhance.attention_maps import AttentionMaps, attention_maps
+from kinfolk.enhance.graph_enhancer import GraphEnhancer, KeptTrainingFreeWarning
 
 __all__ = ["AttentionMaps", "GraphEnhancer", "KeptTrainingFreeWarning", "attention_maps"]

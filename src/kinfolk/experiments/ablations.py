@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from kinfolk.experiments.evidence import Place, best, higher, sets_of
+from kinfolk.experiments.claims import Place, best, higher, sets_of
+from kinfolk.experiments.feature_methods import Method, encoder
 from kinfolk.experiments.feature_quality import measure_quality, quality_cells, roc_chart, roc_tables
-from kinfolk.experiments.forms import Method, encoder
-from kinfolk.experiments.outcome import Claim, Table
+from kinfolk.experiments.generated_sets import CELEBRITIES, STANDS, paper_sets
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.stands import CELEBRITIES, STANDS, paper_sets
+from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.task_cells import Found, Study
 
 LEARNED, IDENTITY = "learned", "identity"

@@ -21,7 +21,7 @@ import numpy as np
 
 from kinfolk import datasets
 from kinfolk.experiments.cells import Cell, Measured
-from kinfolk.experiments.forms import Method, encoder
+from kinfolk.experiments.feature_methods import Method, encoder
 from kinfolk.experiments.markdown import NOT_YET, markdown, spread
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.resume import Data

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.errors import InputError
 from kinfolk.enhance import AttentionMaps, GraphEnhancer, attention_maps
-from kinfolk.errors import InputError
 from kinfolk.experiments.curves import learning_panels
-from kinfolk.experiments.forms import encoder, fitted
-from kinfolk.experiments.outcome import CaseStudy, Chart, Claim, Lines, Numbers, Outcome, Table, Verdict
+from kinfolk.experiments.feature_methods import encoder, fitted
+from kinfolk.experiments.results import CaseStudy, Chart, Claim, Lines, Numbers, Outcome, Table, Verdict
 from kinfolk.experiments.resume import Data, commit, labels_of, versions
 from kinfolk.metrics import Difference, IdentityScores, compare, edge_noise_rate
-from kinfolk.metrics.labels import numbered
+from kinfolk.metrics._labels import numbered
 from kinfolk.neighbors import knn_graph
 from kinfolk.nn import BandAttention
 

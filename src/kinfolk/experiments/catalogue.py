@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.experiments import (
     ablations,
     clustering_tables,
@@ -16,10 +16,10 @@ from kinfolk.experiments import (
     scales,
 )
 from kinfolk.experiments.case_study import case_study
-from kinfolk.experiments.look import look
-from kinfolk.experiments.outcome import Outcome, read_outcome
+from kinfolk.experiments.closeup import look
+from kinfolk.experiments.generated_sets import CELEBRITIES, PERSONS, STANDS, Size, stand_in
+from kinfolk.experiments.results import Outcome, read_outcome
 from kinfolk.experiments.resume import Data, Results, finished_cells, hashed
-from kinfolk.experiments.stands import CELEBRITIES, PERSONS, STANDS, Size, stand_in
 from kinfolk.experiments.task_cells import Scored, Study
 from kinfolk.experiments.theorem import theorem
 

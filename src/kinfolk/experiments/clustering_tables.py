@@ -1,6 +1,6 @@
 """Tables 3 and 10 of the paper: clusters of faces and of persons, from features as given and enhanced.
 
-Every threshold is tuned on the training part (`kinfolk.experiments.ways`); the test part is scored once.
+Every threshold is tuned on the training part (`kinfolk.experiments.clustering_methods`); the test part is scored once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.experiments.evidence import Evidence, Measurements, Place, best, higher, sets_of
-from kinfolk.experiments.forms import BAND, FORMS, GCN_BAND, ORIGINAL, Method, Workshop
-from kinfolk.experiments.outcome import Claim, Table
+from kinfolk.experiments.claims import Evidence, Measurements, Place, best, higher, sets_of
+from kinfolk.experiments.clustering_methods import CLASSICAL, G_CUT, INFOMAP, KIN, PEERS, TODAY, Sample, Settings, Way
+from kinfolk.experiments.feature_methods import BAND, FORMS, GCN_BAND, ORIGINAL, Method, Workshop
+from kinfolk.experiments.generated_sets import CELEBRITIES, PERSONS, Size
+from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.stands import CELEBRITIES, PERSONS, Size
 from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
-from kinfolk.experiments.ways import CLASSICAL, G_CUT, INFOMAP, KIN, PEERS, TODAY, Sample, Settings, Way
 from kinfolk.metrics import bcubed, clustering_scores, pairwise, resampled
 
 SCORES = {"fp": "F_P", "fb": "F_B"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.experiments.outcome import Line, Lines
+from kinfolk.experiments.results import Line, Lines
 
 TOGETHER = 10  # steps: the losses of single batches only jump
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.experiments.paper import paper_table
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import edge_noise_rate, pair_auc

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.experiments.edge_noise import EdgeNoise, edge_noise_over_k
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import Roc, roc

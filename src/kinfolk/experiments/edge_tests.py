@@ -9,12 +9,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 from kinfolk import datasets
-from kinfolk.experiments.evidence import Evidence, Measurements, Place, best_of, deviations, higher, sets_of
-from kinfolk.experiments.forms import ORIGINAL, Workshop
-from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Table
+from kinfolk.experiments.claims import Evidence, Measurements, Place, best_of, deviations, higher, sets_of
+from kinfolk.experiments.feature_methods import ORIGINAL, Workshop
+from kinfolk.experiments.generated_sets import CELEBRITIES, PERSONS, STANDS, VEHICLES, Size
 from kinfolk.experiments.paper import paper_table
+from kinfolk.experiments.results import Chart, Claim, Line, Lines, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.stands import CELEBRITIES, PERSONS, STANDS, VEHICLES, Size
 from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell
 from kinfolk.metrics import edge_noise_rate, graph_scores, pair_auc, resampled
 from kinfolk.similarity import sim_m, sim_s

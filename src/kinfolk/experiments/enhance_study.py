@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.errors import InputError
 from kinfolk.enhance import GraphEnhancer
-from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet, unit_rows
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph

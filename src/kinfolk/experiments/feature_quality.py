@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk.experiments.claims import Measurements, sets_of
 from kinfolk.experiments.enhance_study import pair_cosines
-from kinfolk.experiments.evidence import Measurements, sets_of
-from kinfolk.experiments.forms import Method, Workshop
-from kinfolk.experiments.outcome import Chart, Line, Lines, Table
+from kinfolk.experiments.feature_methods import Method, Workshop
+from kinfolk.experiments.generated_sets import STANDS, Size
+from kinfolk.experiments.results import Chart, Line, Lines, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.stands import STANDS, Size
 from kinfolk.experiments.task_cells import Found, Scored, TaskCell, needed_seeds
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import edge_noise_rate, graph_scores, pair_auc, resampled, retrieval_scores, roc
@@ -55,7 +55,7 @@ class Quality:
 def at_k(method: Method, k: int | None) -> Method:
     """Return the method with this k where it is an encoder of sub-graphs; others choose theirs.
 
-    >>> from kinfolk.experiments.forms import BAND, PAPER_FORMS
+    >>> from kinfolk.experiments.feature_methods import BAND, PAPER_FORMS
     >>> at_k(PAPER_FORMS[0], 30).settings["k"], at_k(BAND, 30) == BAND
     (30, True)
     """
@@ -73,7 +73,7 @@ def quality_cells(
 ) -> list[TaskCell]:
     """Return the cells of some methods, each at its own k on generated sets; the pairs scored are those of band's k.
 
-    >>> from kinfolk.experiments.forms import PAPER_FORMS
+    >>> from kinfolk.experiments.feature_methods import PAPER_FORMS
     >>> cells = quality_cells(PAPER_FORMS[:1], ["person_like (generated)"], [0, 1], "usual")
     >>> [(cell.method.settings["k"], cell.task.k) for cell in cells]
     [(10, 30), (10, 30)]
@@ -174,7 +174,7 @@ def roc_tables(labels: Mapping[str, str], found: Found) -> list[Table]:
 def named(row: str) -> Callable[[TaskCell], bool]:
     """Return a test whether a cell is of this row.
 
-    >>> from kinfolk.experiments.forms import ORIGINAL
+    >>> from kinfolk.experiments.feature_methods import ORIGINAL
     >>> named("original")(TaskCell("digits", ORIGINAL, Quality()))
     True
     """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinfolk.experiments.evidence import Evidence, Measurements, Place, best, comparable, deviations, higher, sets_of
-from kinfolk.experiments.feature_quality import Quality, at_k, measure_quality
-from kinfolk.experiments.forms import (
+from kinfolk.experiments.claims import Evidence, Measurements, Place, best, comparable, deviations, higher, sets_of
+from kinfolk.experiments.feature_methods import (
     GCN,
     GCN_BAND,
     GCN_SELF,
@@ -15,8 +14,9 @@ from kinfolk.experiments.forms import (
     TRANSFORMER,
     TRANSFORMER_BAND,
 )
-from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Table
-from kinfolk.experiments.stands import CELEBRITIES, Size
+from kinfolk.experiments.feature_quality import Quality, at_k, measure_quality
+from kinfolk.experiments.generated_sets import CELEBRITIES, Size
+from kinfolk.experiments.results import Chart, Claim, Line, Lines, Table
 from kinfolk.experiments.task_cells import Found, Study, TaskCell, needed_seeds
 
 METHODS = (ORIGINAL, *PAPER_FORMS)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from kinfolk.experiments.evidence import Place, best, higher, sets_of
-from kinfolk.experiments.feature_quality import measure_quality, quality_cells, roc_chart, roc_tables
-from kinfolk.experiments.forms import (
+from kinfolk.experiments.claims import Place, best, higher, sets_of
+from kinfolk.experiments.feature_methods import (
     BAND,
     FORMS,
     GCN,
@@ -18,8 +17,9 @@ from kinfolk.experiments.forms import (
     TRANSFORMER,
     TRANSFORMER_BAND,
 )
-from kinfolk.experiments.outcome import Claim, Table
-from kinfolk.experiments.stands import STANDS, paper_sets
+from kinfolk.experiments.feature_quality import measure_quality, quality_cells, roc_chart, roc_tables
+from kinfolk.experiments.generated_sets import STANDS, paper_sets
+from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.task_cells import Found, Study, beside_the_paper
 
 PAPER_SETS = {"ms-celeb": "MS-Celeb", "msmt17": "MSMT17", "veri-776": "VeRi-776"}

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk import rerank
-from kinfolk.experiments.evidence import Place, best, best_of, comparable, higher, sets_of
-from kinfolk.experiments.forms import (
+from kinfolk.experiments.claims import Place, best, best_of, comparable, higher, sets_of
+from kinfolk.experiments.feature_methods import (
     BAND,
     FORMS,
     GCN,
@@ -30,14 +30,14 @@ from kinfolk.experiments.forms import (
     Method,
     Workshop,
 )
-from kinfolk.experiments.outcome import Claim, Table
+from kinfolk.experiments.generated_sets import PERSONS, VEHICLES, Size
+from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.stands import PERSONS, VEHICLES, Size
 from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import reid_scores, resampled
-from kinfolk.rerank.pool import Pool
-from kinfolk.rerank.settings import neighbors_to_choose
+from kinfolk.rerank._pool import Pool
+from kinfolk.rerank._settings import pool_with_k
 
 SCORES = {"map": "mAP^R", "r1": "R1"}
 PAPER_COLUMNS = {"msmt17_map": "MSMT17 mAP^R", "msmt17_r1": "R1", "veri776_map": "VeRi-776 mAP^R", "veri776_r1": "R1"}
@@ -106,12 +106,12 @@ def query_rows(fs: FeatureSet) -> NDArray[np.bool_]:
 def class_scale(fs: FeatureSet) -> int:
     """Return the k that fits the classes of a test part, from its features as given: enhanced ones look too closed.
 
-    >>> from kinfolk.experiments.stands import stand_in
+    >>> from kinfolk.experiments.generated_sets import stand_in
     >>> class_scale(stand_in(PERSONS, 0, "quick").test) > 5
     True
     """
     asking = query_rows(fs)
-    return neighbors_to_choose(Pool(fs.features[asking], fs.features[~asking], show_progress=False))[1]
+    return pool_with_k(Pool(fs.features[asking], fs.features[~asking], show_progress=False))[1]
 
 
 def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], size: Size | None) -> list[TaskCell]:

@@ -21,8 +21,8 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.errors import InputError
 from kinfolk.enhance import GraphEnhancer
-from kinfolk.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, parts
 
@@ -236,7 +236,7 @@ def labels_of(fs: FeatureSet) -> NDArray[np.int64]:
     >>> import kinfolk as kf
     >>> labels_of(kf.FeatureSet(np.eye(2)))
     Traceback (most recent call last):
-    kinfolk.errors.InputError: an experiment needs labels: this set has none
+    kinfolk.InputError: an experiment needs labels: this set has none
     """
     if fs.labels is None:
         raise InputError("an experiment needs labels: this set has none")

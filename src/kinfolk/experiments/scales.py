@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
-from kinfolk.experiments.evidence import Evidence, Measurements, Place, best, higher, sets_of
+from kinfolk.experiments.claims import Evidence, Measurements, Place, best, higher, sets_of
+from kinfolk.experiments.feature_methods import GCN, GCN_BAND, GCN_SELF, ORIGINAL, PAPER_FORMS
 from kinfolk.experiments.feature_quality import Quality, measure_quality, quality_cells, roc_panel, roc_table
-from kinfolk.experiments.forms import GCN, GCN_BAND, GCN_SELF, ORIGINAL, PAPER_FORMS
-from kinfolk.experiments.outcome import Chart, Claim, Table
+from kinfolk.experiments.generated_sets import CELEBRITIES, growing
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.stands import CELEBRITIES, growing
+from kinfolk.experiments.results import Chart, Claim, Table
 from kinfolk.experiments.task_cells import Found, Study, TaskCell
 
 PARTS = (1, 3, 5, 7, 9)

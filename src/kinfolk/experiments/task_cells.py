@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinfolk.errors import InputError
-from kinfolk.experiments.forms import Method, Workshop
+from kinfolk._core.errors import InputError
+from kinfolk.experiments.feature_methods import Method, Workshop
+from kinfolk.experiments.generated_sets import Size, stand_in
 from kinfolk.experiments.markdown import spread
-from kinfolk.experiments.outcome import Chart, Claim, Outcome, Table
 from kinfolk.experiments.paper import paper_table
+from kinfolk.experiments.results import Chart, Claim, Outcome, Table
 from kinfolk.experiments.resume import Data, Load, Results, commit, hashed, made_by, resume, versions
-from kinfolk.experiments.stands import Size, stand_in
 
 Found = Sequence[tuple["TaskCell", "Scored"]]
 
@@ -239,7 +239,7 @@ def _mark(name: str, made: Sequence[Scored], others: Iterable[Sequence[Scored]])
 def needed_seeds(data_is_generated: bool, method: Method, random: bool, seeds: Iterable[int]) -> list[int]:
     """Return the seeds that can make a difference: one alone where nothing is random.
 
-    >>> from kinfolk.experiments.forms import ORIGINAL
+    >>> from kinfolk.experiments.feature_methods import ORIGINAL
     >>> needed_seeds(False, ORIGINAL, False, range(3)), needed_seeds(False, ORIGINAL, True, range(3))
     ([0], [0, 1, 2])
     """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk import theory
-from kinfolk.experiments.outcome import Chart, Claim, Line, Lines, Outcome, Row, Table, Verdict
+from kinfolk.experiments.results import Chart, Claim, Line, Lines, Outcome, Row, Table, Verdict
 from kinfolk.experiments.resume import Data, commit, labels_of, versions
 from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph, knn_graph

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kinfolk.errors import InputError
-from kinfolk.features import FeatureSet
-from kinfolk.files import existing_file
-from kinfolk.formats import folder, market1501, mat, msmt17, npy, npz, parquet, parts, raw, safetensors, table, veri776
-from kinfolk.formats.common import COLUMNS, columns, reading
-from kinfolk.formats.folder import FolderWriter
-from kinfolk.formats.labels import attach_labels, find_labels
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import existing_file
+from kinfolk.features import FeatureSet, register_save
+from kinfolk.formats import kf_folder as folder
+from kinfolk.formats import market1501, mat, msmt17, npy, npz, parquet, parts, raw, safetensors, table, veri776
+from kinfolk.formats._common import COLUMNS, columns, reading
+from kinfolk.formats._labels import attach_labels, find_labels
+from kinfolk.formats.kf_folder import FolderWriter
 
 __all__ = ["FORMATS", "FolderWriter", "Format", "dropped", "load", "save"]
 
@@ -196,3 +197,6 @@ def _format_of(path: Path) -> Format:
         f"{path} is a folder without {folder.FEATURES}, without features/*.bin or *.npy,"
         " and without the lists of MSMT17, VeRi-776 or Market-1501"
     )
+
+
+register_save(save)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
-from kinfolk.formats.lists import Entry, read_entries, read_layout
+from kinfolk.formats._lists import Entry, read_entries, read_layout
 
 LISTS = (
     ("bounding_box_train", "bounding_box_train", "train", False),

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, as_matrix
-from kinfolk.files import replacing
-from kinfolk.formats.common import as_vector, assemble, reading
+from kinfolk.formats._common import as_vector, assemble, reading
 from kinfolk.formats.matlab import read_variables
 
 SIDES = ("query", "gallery")

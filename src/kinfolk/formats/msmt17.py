@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from kinfolk.features import FeatureSet
-from kinfolk.formats.lists import Entry, read_entries, read_layout
+from kinfolk.formats._lists import Entry, read_entries, read_layout
 
 LISTS = (
     ("train", "list_train.txt", "train", False),

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet
-from kinfolk.files import replacing
-from kinfolk.formats.arrays import map_file, read_file
-from kinfolk.formats.common import reading
-from kinfolk.formats.labels import refuse_foreign_labels
+from kinfolk.formats._arrays import map_file, read_file
+from kinfolk.formats._common import reading
+from kinfolk.formats._labels import refuse_foreign_labels
 
 LARGE = 256 << 20  # float32 files larger than this are memory-mapped instead of read
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet
-from kinfolk.files import replacing
-from kinfolk.formats.arrays import read_array
-from kinfolk.formats.common import COLUMNS, assemble, columns, reading, texts
+from kinfolk.formats._arrays import read_array
+from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
 
 SUFFIX = ".npy"
 NAME_LISTS = ("part_names", "label_names")

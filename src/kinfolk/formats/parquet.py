@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError, MissingExtraError
+from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
-from kinfolk.files import replacing
-from kinfolk.formats.common import assemble, labels_from_texts, number_parts, reading, recognise, texts
+from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, recognise, texts
 
 LIST_TITLES = ("features", "embedding", "embeddings")
 NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 
 SUFFIXES = (".bin", ".npy")
 STEM = re.compile(r"(part(\d+))_(train|test)")

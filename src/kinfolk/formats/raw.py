@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
-from kinfolk.files import replacing
-from kinfolk.formats.common import reading
-from kinfolk.formats.labels import refuse_foreign_labels
+from kinfolk.formats._common import reading
+from kinfolk.formats._labels import refuse_foreign_labels
 
 DEFAULT_DIM = 256  # the published MS-Celeb features
 USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)

@@ -10,10 +10,10 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet
-from kinfolk.files import replacing
-from kinfolk.formats.common import COLUMNS, assemble, columns, reading, texts
+from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
 
 LISTS = ("part_names", "label_names", "names")
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
-from kinfolk.files import replacing
-from kinfolk.formats.common import assemble, labels_from_texts, number_parts, reading, recognise
+from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, recognise
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TRUTH = {"0": False, "1": True, "false": False, "true": True}

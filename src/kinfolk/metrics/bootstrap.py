@@ -30,14 +30,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.progress import progress
 from kinfolk.features import Matrix
+from kinfolk.metrics._labels import numbered
 from kinfolk.metrics.clustering import ari_score, bcubed_score, contingency, pairwise_score, v_score, view
-from kinfolk.metrics.labels import numbered
 from kinfolk.metrics.pairs import Graph, edge_noise_rate
 from kinfolk.metrics.reid import Ranking, reid_queries
 from kinfolk.metrics.retrieval import Asking, query_scores
-from kinfolk.progress import progress
 
 Values = NDArray[np.float64]
 

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kinfolk.errors import InputError
-from kinfolk.metrics.labels import numbered
+from kinfolk._core.errors import InputError
+from kinfolk.metrics._labels import numbered
 
 SIZE_EDGES = (2, 5, 10, 20, 50, 100)
 Values = NDArray[np.float64]

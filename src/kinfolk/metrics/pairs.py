@@ -9,8 +9,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.errors import InputError
-from kinfolk.metrics.labels import numbered
+from kinfolk._core.errors import InputError
+from kinfolk.metrics._labels import numbered
 
 BLOCK_PAIRS = 1 << 22
 

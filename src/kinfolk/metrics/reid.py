@@ -19,9 +19,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.features import Matrix, of_length_one, unit_rows
-from kinfolk.metrics.labels import numbered
+from kinfolk.metrics._labels import numbered
 
 CMC_RANKS = 50
 BLOCK_SIMILARITIES = 1 << 22

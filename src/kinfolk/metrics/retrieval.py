@@ -18,10 +18,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.progress import progress
 from kinfolk.features import Matrix, unit_rows
-from kinfolk.metrics.labels import numbered
-from kinfolk.progress import progress
+from kinfolk.metrics._labels import numbered
 
 BLOCK_SIMILARITIES = 1 << 24
 BINS = 2048

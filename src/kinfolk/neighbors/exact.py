@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.with_faiss import faiss
+from kinfolk._core.faiss import faiss
 
 SLACK = 8  # candidates beyond k, so that rounding and a few equal vectors cannot change the answer
 

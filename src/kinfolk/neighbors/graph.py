@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kinfolk.errors import InputError, MissingExtraError
+from kinfolk._core.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     import igraph
@@ -145,14 +145,14 @@ class NeighborGraph:
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write to one `.npz` file, or to a folder that opens memory-mapped (a name without a suffix)."""
-        from kinfolk.neighbors.store import save_graph
+        from kinfolk.neighbors._store import save_graph
 
         save_graph(self, path, force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> NeighborGraph:
         """Read what `save` wrote, or a learn-to-cluster kNN file: an `.npz` of shape (n, 2, k) with distances."""
-        from kinfolk.neighbors.store import load_graph
+        from kinfolk.neighbors._store import load_graph
 
         return load_graph(path)
 

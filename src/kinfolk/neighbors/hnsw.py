@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.faiss import faiss
+from kinfolk.neighbors._recall import sample_truth, tune_effort
 from kinfolk.neighbors.exact import SLACK
-from kinfolk.neighbors.recall import sample_truth, tune_effort
-from kinfolk.with_faiss import faiss
 
 LINKS = 32
 BUILD_EFFORT = 120

@@ -19,10 +19,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.faiss import faiss
+from kinfolk._core.threads import deal
+from kinfolk.neighbors._recall import largest_share, sample_truth
 from kinfolk.neighbors.exact import SLACK
-from kinfolk.neighbors.recall import largest_share, sample_truth
-from kinfolk.threads import deal
-from kinfolk.with_faiss import faiss
 
 POINTS_PER_CENTROID = 48
 KMEANS_ROUNDS = 6

@@ -11,15 +11,15 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.progress import progress
 from kinfolk.features import Matrix, as_matrix, unit_rows
+from kinfolk.neighbors._ranking import rank_candidates
+from kinfolk.neighbors._store import PartialGraph, check_target
 from kinfolk.neighbors.exact import ExactSearch
 from kinfolk.neighbors.graph import NeighborGraph
 from kinfolk.neighbors.hnsw import HnswSearch
 from kinfolk.neighbors.ivf import IvfSearch
-from kinfolk.neighbors.ranking import rank_candidates
-from kinfolk.neighbors.store import PartialGraph, check_target
-from kinfolk.progress import progress
 
 Method = Literal["auto", "exact", "ivf", "hnsw"]
 METHODS = ("auto", "exact", "ivf", "hnsw")

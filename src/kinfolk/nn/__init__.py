@@ -1,5 +1,6 @@
 """Attention over dense sub-graphs: a probe, its nearest neighbours in rank order, and the probe's better vector."""
 
+from kinfolk._core import needs_torch  # noqa: F401
 from kinfolk.nn.attention import (
     Attention,
     BandAttention,

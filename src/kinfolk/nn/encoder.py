@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.nn.attention import (
     Attention,
     BandAttention,
@@ -50,7 +51,7 @@ class EncoderConfig:
 
     >>> EncoderConfig(in_dim=64, k=10, layers=4)
     Traceback (most recent call last):
-    kinfolk.errors.InputError: layers must be from 1 to 3, not 4
+    kinfolk.InputError: layers must be from 1 to 3, not 4
     """
 
     in_dim: int
@@ -243,3 +244,27 @@ def _layer(config: EncoderConfig) -> GCNLayer | TransformerLayer:
         config.norm,
         config.init,
     )
+
+
+def seeded_encoder(config: EncoderConfig, seed: int) -> Encoder:
+    """Return a new encoder whose random weights follow the seed.
+
+    >>> one, other = (seeded_encoder(EncoderConfig(in_dim=2, k=1), seed=3) for _ in range(2))
+    >>> all(bool((a == b).all()) for a, b in zip(one.parameters(), other.parameters()))
+    True
+    """
+    torch.manual_seed(seed)
+    return Encoder(config)
+
+
+def encoder_from(config: dict[str, Any], weights: dict[str, NDArray[Any]]) -> Encoder:
+    """Return the encoder that a model folder holds.
+
+    >>> old = Encoder(EncoderConfig(in_dim=2, k=1))
+    >>> weights = {name: tensor.numpy() for name, tensor in old.state_dict().items()}
+    >>> encoder_from({"in_dim": 2, "k": 1}, weights).config.k
+    1
+    """
+    encoder = Encoder(EncoderConfig(**config))
+    encoder.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+    return encoder

@@ -7,9 +7,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.nn.attention import Attention, FormedBand, Init, Projected, check_choice, fill, split_heads
-from kinfolk.nn.attention.pairs import gram
+from kinfolk.nn.attention._cosines import gram
 
 Activation = Literal["prelu", "relu", "none"]
 

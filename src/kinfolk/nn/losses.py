@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, relu
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.nn.attention import check_choice
 
 Negatives = Literal["hardest", "all", "batch"]
@@ -66,16 +66,39 @@ def supervised_contrastive(z: Tensor, labels: Tensor, temperature: float = 0.1) 
     _check(z, labels)
     if not temperature > 0:
         raise InputError(f"the temperature must be above 0, not {temperature}")
-    itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
-    positive = (labels[:, None] == labels) & ~itself
-    anchors = positive.any(dim=1)
-    if not anchors.any():
-        return 0.0 * z.sum()
-    unit = normalize(z, dim=-1)
-    logits = (unit[anchors] @ unit.T / temperature).masked_fill(itself[anchors], -torch.inf)
-    positive = positive[anchors]
-    found = logits.log_softmax(dim=-1).masked_fill(~positive, 0.0)
-    return -(found.sum(dim=1) / positive.sum(dim=1)).mean()
+    return _SupervisedContrastive.apply(normalize(z, dim=-1), labels, temperature)  # type: ignore[no-untyped-call]
+
+
+class _SupervisedContrastive(torch.autograd.Function):
+    """The loss of rows of length one and its gradient in one go: half the time of what autograd would record.
+
+    With S = U U^T / t, Q_ia = softmax over a != i of S_ia and P_ia = 1 / |P_i| for a in P_i, over n anchors:
+
+        dL/dS = (Q - P) / n,     dL/dU = (dL/dS + dL/dS^T) U / t
+    """
+
+    @staticmethod
+    def forward(ctx: Any, unit: Tensor, labels: Tensor, temperature: float) -> Tensor:
+        positive = (labels[:, None] == labels).to(unit.dtype)
+        positive.fill_diagonal_(0.0)
+        others = positive.sum(dim=1)
+        anchors = others > 0
+        count = int(anchors.sum())
+        if not count:
+            ctx.save_for_backward(torch.zeros_like(unit))
+            return unit.new_zeros(())
+        positive *= (anchors / (others.clamp(min=1) * count))[:, None]
+        scores = (unit @ unit.T).div_(temperature)
+        scores.fill_diagonal_(-torch.inf)
+        log_q = scores.log_softmax(dim=-1)
+        slope = log_q.exp().mul_((anchors / count)[:, None]).sub_(positive)
+        ctx.save_for_backward((slope + slope.T) @ unit / temperature)
+        return -log_q.fill_diagonal_(0.0).mul_(positive).sum()
+
+    @staticmethod
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return outer * gradient, None, None
 
 
 def _check(z: Tensor, labels: Tensor) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from kinfolk.nn.attention import Attention, BandAttention, QuartetAttention
-from kinfolk.nn.attention.base import times_theta
+from kinfolk.nn.attention._base import times_theta
 from kinfolk.nn.encoder import Encoder
 from kinfolk.nn.layers import GCNLayer, TransformerLayer
 

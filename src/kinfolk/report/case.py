@@ -7,7 +7,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.experiments.outcome import CaseStudy
+from kinfolk.experiments.results import CaseStudy
 from kinfolk.report.page import Case
 
 DIGITS = 4

@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
-from kinfolk.experiments.outcome import Chart, Histogram, Line, Lines, Map, Panel
+from kinfolk.experiments.results import Chart, Histogram, Line, Lines, Map, Panel
 from kinfolk.report.figures import COLORS, GRID, PAPER, labelled_map, to_svg
 
 INK = "#1c2330"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from kinfolk.errors import InputError
-from kinfolk.experiments.outcome import CaseStudy, Histogram, Lines, Outcome, Panel, Table
+from kinfolk._core.errors import InputError
+from kinfolk.experiments.results import CaseStudy, Histogram, Lines, Outcome, Panel, Table
 
 
 def refuse_misfits(outcome: Outcome) -> None:
@@ -14,7 +14,7 @@ def refuse_misfits(outcome: Outcome) -> None:
 
     >>> refuse_misfits(Outcome(name="table2", title="", about="", tables=[Table(data="x", head=("a",), rows=[()])]))
     Traceback (most recent call last):
-    kinfolk.errors.InputError: table2 is damaged: a row of the table of x has 0 cells, not 1; run kinfolk ...
+    kinfolk.InputError: table2 is damaged: a row of the table of x has 0 cells, not 1; run kinfolk ...
     """
     for sentence in _misfits(outcome):
         raise InputError(f"{outcome.name} is damaged: {sentence}; run kinfolk reproduce again")

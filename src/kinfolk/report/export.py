@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+from kinfolk._core.files import refuse_existing, replacing
 from kinfolk.experiments.markdown import markdown
-from kinfolk.experiments.outcome import Outcome, Table
-from kinfolk.files import refuse_existing, replacing
+from kinfolk.experiments.results import Outcome, Table
 from kinfolk.report.charts import draw_chart
 from kinfolk.report.checks import refuse_misfits
 from kinfolk.report.figures import SUFFIXES, save_figure

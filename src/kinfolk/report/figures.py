@@ -15,8 +15,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
-from kinfolk.files import replacing
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
 from kinfolk.metrics import Roc
 
 # the Okabe-Ito palette: told apart with every kind of colour vision

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.report.figures import COLORS, panels, save_figure
 
 STYLES = ("-", "--", ":")  # of the lines, when there are more stages than colours

@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 import kinfolk
-from kinfolk.files import replacing
+from kinfolk._core.files import replacing
 
 HEAD_BYTES = 1000  # of a page, within which it says who made it
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import kinfolk
-from kinfolk.experiments import outcome as found
-from kinfolk.experiments.outcome import Outcome
-from kinfolk.progress import progress
+from kinfolk._core.progress import progress
+from kinfolk.experiments import results as found
+from kinfolk.experiments.results import Outcome
 from kinfolk.report.case import case_section
 from kinfolk.report.charts import chart_svg
 from kinfolk.report.checks import refuse_misfits

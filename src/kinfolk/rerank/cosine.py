@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kinfolk.features import Matrix
-from kinfolk.rerank.pool import Pool
-from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._pool import Pool
+from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
 
 
 def cosine(query: Matrix, gallery: Matrix, *, top: int | None = TOP, show_progress: bool = True) -> Ranking:

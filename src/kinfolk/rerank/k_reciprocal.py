@@ -25,12 +25,12 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.features import Matrix
-from kinfolk.rerank.pool import Neighbors, Pool
-from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
-from kinfolk.rerank.settings import Defaults, Preset, lists_of
-from kinfolk.rerank.sparse import TASKS, SparseRows, add_rows, task_rows
+from kinfolk.rerank._pool import Neighbors, Pool
+from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._settings import Defaults, Preset, lists_of
+from kinfolk.rerank._sparse import TASKS, SparseRows, add_rows, task_rows
 
 DEFAULTS = Defaults(
     paper=dict(k1=20, k2=6, lambda_value=0.3),

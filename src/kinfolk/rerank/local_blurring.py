@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.features import Matrix
-from kinfolk.rerank.pool import Pool
-from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
-from kinfolk.rerank.settings import Defaults, Preset
+from kinfolk.rerank._pool import Pool
+from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._settings import Defaults, Preset
 
 DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), follow=lambda k: dict(n=max(2, 3 * k), temperature=0.1))
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk.features import Matrix, of_length_one
-from kinfolk.rerank.pool import Pool
-from kinfolk.rerank.ranking import TOP, Ranking, rank_blocks
-from kinfolk.rerank.settings import Defaults, Preset
+from kinfolk.rerank._pool import Pool
+from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._settings import Defaults, Preset
 
 DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), follow=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0))
 BLOCK_VALUES = 16 << 20

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
 
-USUAL_KS = (5, 10, 20, 40, 80, 160, 320)
-FINER_KS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
-ANY = -2.0  # a threshold that every test passes
-TOO_MUCH_GROWTH = 0.085  # between the drops where alpha was above and below 1/2 on the training parts
+WARNING_KS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
+ANY = -2.0  # a threshold below every cosine
+TOO_MUCH_GROWTH = 0.085  # drop of closure that separates alpha above 1/2 from alpha below it on the training parts
 
 
 class TooManyNeighborsWarning(UserWarning):
@@ -43,22 +41,14 @@ def _shared(g: NeighborGraph) -> float:
     return float(shares.mean(dtype=np.float64) * g.k / max(g.k - 1, 1))
 
 
-def choose_k(g: NeighborGraph) -> int:
-    """Return the number of neighbours, up to those the graph has, at which neighbourhoods are most closed.
-
-    It follows the size of the classes without knowing them.
+def most_closed(g: NeighborGraph, ks: Sequence[int]) -> int:
+    """Return which of the k, up to the neighbours that the graph has, has the largest closure.
 
     >>> import kinfolk as kf
-    >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
-    >>> choose_k(kf.knn_graph(rows, k=40))
-    10
+    >>> rows = np.eye(3).repeat(5, axis=0) + 0.1 * np.random.default_rng(0).random((15, 3))   # three classes of five
+    >>> most_closed(kf.knn_graph(rows, k=8), [2, 4, 8])
+    4
     """
-    if g.k < USUAL_KS[0]:
-        raise InputError(f"choosing k needs a graph with at least {USUAL_KS[0]} neighbours a row, this one has {g.k}")
-    return _most_closed(g, USUAL_KS)
-
-
-def _most_closed(g: NeighborGraph, ks: Sequence[int]) -> int:
     possible = [k for k in ks if k <= g.k]
     return possible[int(np.argmax(closure(g, possible)))]
 
@@ -77,9 +67,9 @@ def growth_of_strangers(g: NeighborGraph) -> float:
 
 def warn_of_strangers(g: NeighborGraph) -> None:
     """Warn where neighbourhoods were clearly more closed at half of k or less: k then looks larger than the classes."""
-    if g.k < 2 * USUAL_KS[0]:
+    if g.k < 2 * WARNING_KS[0]:
         return
-    better = _most_closed(g, FINER_KS)
+    better = most_closed(g, WARNING_KS)
     before, now = closure(g, [better, g.k])
     if better <= g.k // 2 and before - now > TOO_MUCH_GROWTH:
         warnings.warn(

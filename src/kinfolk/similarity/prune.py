@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.metrics import edge_noise_rate
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.closure import growth_of_strangers, warn_of_strangers
@@ -42,16 +42,19 @@ class Pruned:
         return f"Pruned(kept {self.keep.sum():,} of {self.keep.size:,} edges, threshold {self.threshold:.3f}{noise})"
 
 
-def prune(
-    g: NeighborGraph, threshold: float | Literal["auto", "theory"] = "auto", *, y: ArrayLike | None = None
-) -> Pruned:
+def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: ArrayLike | None = None) -> Pruned:
     """Return the graph of the edges whose Sim-M reaches the threshold.
 
-    threshold: a number; "auto", chosen from the graph alone (`auto_threshold`); or "theory", halfway between what the
-    theory expects of both kinds of edges, which reads s_+, s_-, alpha and m off the labels (`kf.theory.estimate`).
-    Otherwise labels `y` only tell the edge noise rate before and after. A TooManyNeighborsWarning says where k looks
-    too large for the classes.
+    Parameters
+    ----------
+    threshold : a number, or "auto": chosen from the graph alone (`auto_threshold`). Where there are labels,
+        `kf.theory.labelled_threshold` gives the number that the theory expects to separate both kinds of edges.
+    y : labels, for the edge noise rate before and after.
 
+    A TooManyNeighborsWarning says where k looks too large for the classes.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> digits = kf.datasets.digits()
     >>> cleaner = kf.prune(kf.knn_graph(digits, k=40), y=digits.labels)
@@ -60,7 +63,7 @@ def prune(
     """
     scores = sim_m(g)
     warn_of_strangers(g)
-    cut = _cut(g, threshold, y)
+    cut = _cut(g, threshold)
     keep = scores >= cut
     rows = np.repeat(np.arange(len(g)), keep.sum(axis=1))
     graph = sparse.csr_array((scores[keep], (rows, np.asarray(g.indices)[keep])), shape=(len(g), len(g)))
@@ -72,18 +75,12 @@ def prune(
     return Pruned(graph, scores, keep, cut, before, float((keep & ~same).sum() / max(keep.sum(), 1)))
 
 
-def _cut(g: NeighborGraph, threshold: float | str, y: ArrayLike | None) -> float:
+def _cut(g: NeighborGraph, threshold: float | str) -> float:
     if threshold == "auto":
         return auto_threshold(g)
-    if threshold != "theory":
-        if isinstance(threshold, str) or not np.isfinite(threshold):
-            raise InputError(f"threshold must be a number, 'auto' or 'theory', not {threshold!r}")
-        return float(threshold)
-    if y is None:
-        raise InputError("a threshold from theory needs labels: they say how often a test passes within a class")
-    from kinfolk.theory import estimate
-
-    return estimate(g, y).soft_threshold
+    if isinstance(threshold, str) or not np.isfinite(threshold):
+        raise InputError(f"threshold must be a number or 'auto', not {threshold!r}")
+    return float(threshold)
 
 
 def auto_threshold(g: NeighborGraph) -> float:

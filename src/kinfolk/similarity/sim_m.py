@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
+from kinfolk._core.threads import thread_count
 from kinfolk.neighbors import NeighborGraph
-from kinfolk.threads import thread_count
 
 Tests = Literal["soft", "binary"]
 Candidates = Literal["neighbors", "neighbors+self"]

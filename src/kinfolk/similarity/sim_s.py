@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 
 

@@ -15,7 +15,7 @@ from kinfolk.theory.bounds import (
     threshold,
     threshold_real,
 )
-from kinfolk.theory.estimate import Estimate, estimate
+from kinfolk.theory.estimate import Estimate, estimate, labelled_threshold
 
 __all__ = [
     "Errors",
@@ -25,6 +25,7 @@ __all__ = [
     "chernoff_errors",
     "estimate",
     "exact_error_rates",
+    "labelled_threshold",
     "mean_scores",
     "min_tests",
     "min_tests_real",

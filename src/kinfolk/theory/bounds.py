@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 
 LONGEST_SEARCH = 20_000  # tests beyond which exact counting stops: no neighbour list is that long
 

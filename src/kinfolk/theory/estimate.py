@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.errors import InputError
+from kinfolk._core.errors import InputError
 from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
@@ -136,3 +136,17 @@ def _common_counts(indices: NDArray[np.int32], labels: NDArray[np.int64]) -> tup
                     common += 1
                     of_own_class += labels[c] == labels[i] and labels[i] >= 0
     return common, of_own_class
+
+
+def labelled_threshold(g: NeighborGraph, y: ArrayLike) -> float:
+    """Return the Sim-M threshold halfway between what the theory expects of both kinds of edges, for `kf.prune`.
+
+    s_+, s_-, alpha and m are read off the labels (`estimate`).
+
+    >>> import kinfolk as kf
+    >>> digits = kf.datasets.digits()
+    >>> g = kf.knn_graph(digits, k=20)
+    >>> kf.prune(g, kf.theory.labelled_threshold(g, digits.labels)).keep.any()
+    np.True_
+    """
+    return estimate(g, y).soft_threshold

@@ -19,9 +19,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from kinfolk.errors import InputError
-from kinfolk.files import existing_file, replacing
-from kinfolk.formats.common import reading
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import existing_file, flush_to_disk, replacing
+from kinfolk.formats._common import reading
 from kinfolk.training.log import Row
 
 FORMAT = "kinfolk checkpoint 1"
@@ -161,12 +161,6 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     with reading(existing_file(file), "a safetensors file"), safe_open(file, framework="pt") as tensors:
         # cloned, because the originals are views into the mapped file
         return {name: tensors.get_tensor(name).clone() for name in tensors.keys()}  # noqa: SIM118 (not a dict)
-
-
-def flush_to_disk(file: Path) -> None:
-    """Wait until the disk has what was written: a rename may get there before the contents."""
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())
 
 
 def _metadata(file: Path) -> dict[str, str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from kinfolk.errors import InputError, MissingExtraError
-from kinfolk.files import replacing
-from kinfolk.formats.common import reading
+from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core.files import replacing
+from kinfolk.formats._common import reading
 
 HEADER = "stage,step,loss,lr,score,seconds"
 
@@ -50,35 +51,40 @@ class TrainingLog:
         self.rows: list[dict[str, Any]] = []
         self.file = None if folder is None else Path(folder) / "training-log.csv"
         self._tensorboard: Any = _tensorboard() if tensorboard else None
-        self._writer: Any = None
-        self._purge_from = 0
+        self._writers: dict[str, Any] = {}
+        self._purge_from: dict[str, int] = {}
+        self._lock = threading.Lock()  # stages may run side by side
 
     def begin(self, stage: str, rows: Sequence[Row]) -> None:
         """Start a stage, or take it up again after `rows`: whatever else the log held of this stage goes."""
-        self.rows = [row for row in self.rows if row["stage"] != stage] + [{"stage": stage, **row} for row in rows]
-        self._purge_from = rows[-1]["step"] + 1 if rows else 0
-        if self.file is None:
-            return
-        lines = [HEADER, *self._lines_of_other_stages(stage), *(_line(stage, row) for row in rows)]
-        with replacing(self.file, force=True) as temporary:
-            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+        with self._lock:
+            self.rows = [row for row in self.rows if row["stage"] != stage] + [{"stage": stage, **row} for row in rows]
+            self._purge_from[stage] = rows[-1]["step"] + 1 if rows else 0
+            if self.file is None:
+                return
+            lines = [HEADER, *self._lines_of_other_stages(stage), *(_line(stage, row) for row in rows)]
+            with replacing(self.file, force=True) as temporary:
+                temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
     def add(self, stage: str, row: Row) -> None:
         """Add the next row of a stage that has begun."""
-        self.rows.append({"stage": stage, **row})
-        if self.file is None:
-            return
-        # opened for each row: a run that is killed loses none, and nobody has to close the log
-        with self.file.open("a", encoding="utf-8", newline="\n") as stream:
-            stream.write(_line(stage, row) + "\n")
-        if self._tensorboard is not None:
-            self._add_to_tensorboard(stage, row, self.file.parent)
+        with self._lock:
+            self.rows.append({"stage": stage, **row})
+            if self.file is None:
+                return
+            # opened for each row: a run that is killed loses none, and nobody has to close the log
+            with self.file.open("a", encoding="utf-8", newline="\n") as stream:
+                stream.write(_line(stage, row) + "\n")
+            if self._tensorboard is not None:
+                self._add_to_tensorboard(stage, row, self.file.parent)
 
-    def end(self) -> None:
-        """Close what the running stage had open."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+    def end(self, stage: str | None = None) -> None:
+        """Close what a stage had open, or all of them."""
+        with self._lock:
+            for name in list(self._writers) if stage is None else [stage]:
+                writer = self._writers.pop(name, None)
+                if writer is not None:
+                    writer.close()
 
     def _lines_of_other_stages(self, stage: str) -> list[str]:
         if self.file is None or not self.file.exists():
@@ -91,13 +97,13 @@ class TrainingLog:
         return [line for line in lines[:-1] if not line.startswith(f"{stage},")]
 
     def _add_to_tensorboard(self, stage: str, row: Row, folder: Path) -> None:
-        if self._writer is None:
+        if stage not in self._writers:
             # TensorBoard forgets what an interrupted run wrote from this step on
             target = folder / "tensorboard" / stage
-            self._writer = self._tensorboard.SummaryWriter(str(target), purge_step=self._purge_from)
+            self._writers[stage] = self._tensorboard.SummaryWriter(str(target), purge_step=self._purge_from[stage])
         for name, value in (("loss", row["loss"]), ("lr", row["lr"]), ("score", row["score"])):
             if value is not None:
-                self._writer.add_scalar(name, value, row["step"])
+                self._writers[stage].add_scalar(name, value, row["step"])
 
 
 def _line(stage: str, row: Row) -> str:

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kinfolk.errors import InputError, KinfolkError
-from kinfolk.progress import progress
+from kinfolk._core.errors import InputError, KinfolkError
+from kinfolk._core.progress import progress
 from kinfolk.training.checkpoint import Checkpoints, StageState, optimizer_tensors, parameter_names, restore_optimizer
 from kinfolk.training.log import Row, TrainingLog
 
@@ -35,7 +35,7 @@ class Stage:
     Stage(name='metric lr=3e-4', steps=200)
     >>> Stage("a/b", steps=1)
     Traceback (most recent call last):
-    kinfolk.errors.InputError: a stage is named with letters, digits and ' ._=+-' between them, not 'a/b'
+    kinfolk.InputError: a stage is named with letters, digits and ' ._=+-' between them, not 'a/b'
     """
 
     name: str
@@ -117,7 +117,7 @@ def run_stage(
             run.train(show_progress)
     finally:
         if log is not None:
-            log.end()
+            log.end(stage.name)
     state = run.state
     best_step = state.step if state.best_step is None else state.best_step
     return StageResult(best_step, state.best_score, state.step, state.history)

@@ -5,8 +5,7 @@ row is real; None: all are. `rows` = R asks for the first R rows of a result onl
 the end; None: all L.
 """
 
-from kinfolk.nn.attention.band import BandAttention
-from kinfolk.nn.attention.base import (
+from kinfolk.nn.attention._base import (
     Attention,
     Fusion,
     Init,
@@ -17,14 +16,15 @@ from kinfolk.nn.attention.base import (
     masked_softmax,
     split_heads,
 )
+from kinfolk.nn.attention._cosines import adjacency, cosines
+from kinfolk.nn.attention.band import BandAttention
 from kinfolk.nn.attention.cosine import CosineAttention
-from kinfolk.nn.attention.duet import SelfAttention
+from kinfolk.nn.attention.factory import Name, make_attention
 from kinfolk.nn.attention.formed import FormedBand
 from kinfolk.nn.attention.gcn import GCNAdjacency
 from kinfolk.nn.attention.kernel import KernelAttention
-from kinfolk.nn.attention.make import Name, make_attention
-from kinfolk.nn.attention.pairs import adjacency, cosines
 from kinfolk.nn.attention.quartet import QuartetAttention, rank_map
+from kinfolk.nn.attention.self_attention import SelfAttention
 from kinfolk.nn.attention.tilde import TildeQuartet
 
 __all__ = [

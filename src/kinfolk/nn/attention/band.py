@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from kinfolk.nn.attention.base import (
+from kinfolk.nn.attention._base import (
     Attention,
     Fusion,
     Projected,
@@ -14,8 +14,8 @@ from kinfolk.nn.attention.base import (
     optional_theta,
     times_theta,
 )
-from kinfolk.nn.attention.duet import SelfAttention
 from kinfolk.nn.attention.quartet import QuartetAttention
+from kinfolk.nn.attention.self_attention import SelfAttention
 
 
 class BandAttention(Attention):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from kinfolk.nn.attention.base import Attention, Projected, per_head
+from kinfolk.nn.attention._base import Attention, Projected, per_head
 
 
 class CosineAttention(Attention):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from kinfolk.nn.attention._base import Attention
+from kinfolk.nn.attention._cosines import adjacency_of, gram
 from kinfolk.nn.attention.band import BandAttention
-from kinfolk.nn.attention.base import Attention
-from kinfolk.nn.attention.pairs import adjacency_of, gram
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from kinfolk.nn.attention.base import Attention, Projected
-from kinfolk.nn.attention.pairs import cosines
+from kinfolk.nn.attention._base import Attention, Projected
+from kinfolk.nn.attention._cosines import cosines
 
 
 class GCNAdjacency(Attention):

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from kinfolk.nn.attention.base import Attention, Projected, per_head
+from kinfolk.nn.attention._base import Attention, Projected, per_head
 
 
 class KernelAttention(Attention):

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.linalg import vector_norm
 from torch.nn.functional import normalize
 
-from kinfolk.errors import InputError
-from kinfolk.nn.attention.base import (
+from kinfolk._core.errors import InputError
+from kinfolk.nn.attention._base import (
     Attention,
     Init,
     Normalize,
@@ -23,7 +23,7 @@ from kinfolk.nn.attention.base import (
     through,
     times_theta,
 )
-from kinfolk.nn.attention.pairs import cosines, only_real
+from kinfolk.nn.attention._cosines import cosines, only_real
 
 _TINY = 1e-12
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from kinfolk.nn.attention.base import Attention, Projected, common_heads
-from kinfolk.nn.attention.duet import SelfAttention
+from kinfolk.nn.attention._base import Attention, Projected, common_heads
 from kinfolk.nn.attention.quartet import QuartetAttention
+from kinfolk.nn.attention.self_attention import SelfAttention
 
 
 class TildeQuartet(Attention):

@@ -1,0 +1,27 @@
+"""What kinfolk raises when the caller can do something about it."""
+
+
+class KinfolkError(Exception):
+    """Base of every error that kinfolk raises on purpose; its text is one sentence for a person."""
+
+    __module__ = "kinfolk"
+
+
+class InputError(KinfolkError, ValueError):
+    """A file, an array or an argument is not what was expected."""
+
+    __module__ = "kinfolk"
+
+
+class MissingExtraError(KinfolkError, ImportError):
+    """An optional package is not installed.
+
+    >>> str(MissingExtraError("parquet", "pyarrow"))
+    'this needs the optional package pyarrow: pip install "kinfolk[parquet]"'
+    """
+
+    __module__ = "kinfolk"
+
+    def __init__(self, extra: str, package: str) -> None:
+        """Name the extra that brings `package`."""
+        super().__init__(f'this needs the optional package {package}: pip install "kinfolk[{extra}]"')

@@ -1,0 +1,83 @@
+"""Files are written whole or not at all: a temporary name in the same folder, then a rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kinfolk._core.errors import InputError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
+    """Give a temporary path (a file or a folder to be made) that becomes `path` when the block ends well.
+
+    Nothing is left behind when the block fails, and an existing `path` is kept unless `force`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as temporary:
+    ...         _ = temporary.write_text("whole")
+    ...     (Path(folder) / "a.txt").read_text()
+    'whole'
+    """
+    target = Path(path)
+    refuse_existing(target, force)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # the suffix stays last: some writers (numpy, safetensors) choose by it or add it
+    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
+    try:
+        yield temporary
+        if target.is_dir() and not temporary.is_dir():
+            raise InputError(f"{target} is a folder, which is not replaced by a file")
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        temporary.replace(target)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Raise when `path` exists and may not be replaced."""
+    if path.exists() and not force:
+        raise InputError(
+            f"{path} exists already: choose another name, or replace it with --force (in Python: force=True)"
+        )
+
+
+def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
+    """Return `path` when it exists, else say that it does not and what was expected there.
+
+    >>> existing_folder("nowhere", "a model folder")
+    Traceback (most recent call last):
+    kinfolk.InputError: nowhere does not exist: a model folder was expected
+    """
+    folder = Path(path)
+    if not folder.exists():
+        raise InputError(f"{folder} does not exist: {what} was expected")
+    return folder
+
+
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """Return `path` when it is a file with something in it, else say what is wrong."""
+    file = Path(path)
+    if not file.exists():
+        raise InputError(f"{file} does not exist")
+    if file.is_dir():
+        raise InputError(f"{file} is a folder, a file was expected")
+    if file.stat().st_size == 0:
+        raise InputError(f"{file} is empty (0 bytes)")
+    return file
+
+
+def flush_to_disk(file: Path) -> None:
+    """Wait until the disk has what was written: a rename may get there before the contents."""
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())

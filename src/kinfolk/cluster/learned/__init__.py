@@ -1,0 +1,3 @@
+"""Clusterers that learn from labelled identities. They need torch."""
+
+from kinfolk._core import needs_torch  # noqa: F401

@@ -1,0 +1,479 @@
+"""GraphEnhancer: better features from a neighbour graph, with or without labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kinfolk._core.errors import InputError
+from kinfolk._core.threads import share_threads
+from kinfolk.enhance._saving import load_enhancer, plain_parameters, save_enhancer
+from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
+from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
+from kinfolk.enhance.with_labels import FEWEST_CLASSES, LabelledGraph, apply_metric, fit_with_labels
+from kinfolk.features import Matrix, UnitRows, of_length_one, unit_rows
+from kinfolk.kinship import choose_k
+from kinfolk.kinship.choose_k import (
+    CANDIDATES,
+    FEWEST_ROWS,
+    k_after_training,
+    k_for_features,
+    mean_class_size,
+    neighbors_to_choose,
+)
+from kinfolk.kinship.edge_probabilities import window_of
+from kinfolk.kinship.network import KinshipNetwork
+from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.neighbors.search import Method
+
+if TYPE_CHECKING:
+    from kinfolk.nn.encoder import Encoder
+    from kinfolk.training.session import Session
+
+PAPER_K = 80
+PAPER_DIM = 2048
+CHECKPOINT_EVERY = 50
+# the settings of the paper's three data sets
+PRESETS: dict[str, dict[str, Any]] = {
+    "ms-celeb": dict(k=120, layers=3),
+    "msmt17": dict(k=30, layers=1),
+    "veri-776": dict(k=80, layers=1),
+}
+
+
+class KeptTrainingFreeWarning(UserWarning):
+    """Training did not help on held-back identities, or could not be tried: the training-free form is kept."""
+
+
+class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Better features from the neighbour graph: every row becomes a mean of its kin, and kin are found by many tests.
+
+    `fit(X, y)` learns from labelled identities and needs torch (`pip install "kinfolk[train]"`); `fit(X)` alone needs
+    neither. `transform(X)` builds the graph of the rows it is given.
+
+    Parameters
+    ----------
+    k : neighbours, or "auto": chosen for each set by how many of the 2 k nearest are kin (`kinfolk.kinship.choose_k`).
+    attention : "none", "self", "quartet", "band", "quartet_self", "band_self" (the paper's tilde forms), "cosine",
+        "kernel".
+    base, layers : "gcn" or "transformer", 1 to 3 layers, of the sub-graph model.
+    recipe : "fast": the best we know; "paper": the paper's network, loss and optimiser, see also `paper`.
+    model : "propagate": attention on the whole graph, `hops` times; "subgraph": an encoder of each row's sub-graph
+        (needs torch); "auto": propagate where the fast recipe has the form asked for.
+    hops : of the propagation; None: 5, or 3 without the kinship network.
+    pretrained : False: the label-free form does without the shipped kinship network (the paper's tests at one k).
+    fusion, quartet_weights, heads, normalize, out_dim : of the sub-graph model, see `kinfolk.nn.EncoderConfig`.
+    steps : training steps of the sub-graph model; None: 300 (fast), 100,000 (paper).
+    method : of the neighbour search, see `knn_graph`.
+    checkpoint_dir : training continues from here after an interruption; a log is written there too.
+    tensorboard : also log for TensorBoard.
+    random_state : the same number gives the same bits on one machine.
+    show_progress : bars on a terminal.
+
+    Attributes
+    ----------
+    k_ : the k of the fit; another set may get another one.
+    trained_ : whether labels improved on the label-free form on held-back identities; if not, that one is kept.
+    scores_ : mean average precision on held-back identities, of the label-free and the trained form.
+    class_size_ : mean class size of a labelled row; None without labels.
+
+    Memory of `propagate`: the graph (8 bytes an edge of up to 384), 4 bytes an attended edge, 3 copies of the features.
+
+    Examples
+    --------
+    >>> import kinfolk as kf
+    >>> fs = kf.datasets.digits()
+    >>> Z = GraphEnhancer().fit(fs).transform(fs)
+    >>> [round(kf.metrics.mean_average_precision(V, fs.labels), 2) for V in (fs, Z)]
+    [0.66, 0.84]
+    """
+
+    def __init__(  # noqa: D107
+        self,
+        k: int | Literal["auto"] = "auto",
+        attention: str = "band",
+        base: Literal["gcn", "transformer"] = "gcn",
+        layers: int = 1,
+        recipe: Literal["fast", "paper"] = "fast",
+        *,
+        model: Literal["auto", "propagate", "subgraph"] = "auto",
+        hops: int | None = None,
+        pretrained: bool = True,
+        fusion: Literal["theta", "add", "mul"] = "theta",
+        quartet_weights: bool = True,
+        heads: int = 1,
+        normalize: Literal["adjacency", "qk"] = "adjacency",
+        out_dim: int | None = None,
+        steps: int | None = None,
+        method: Method = "auto",
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        tensorboard: bool = False,
+        random_state: int = 0,
+        show_progress: bool = True,
+    ) -> None:
+        self.k = k
+        self.attention = attention
+        self.base = base
+        self.layers = layers
+        self.recipe = recipe
+        self.model = model
+        self.hops = hops
+        self.pretrained = pretrained
+        self.fusion = fusion
+        self.quartet_weights = quartet_weights
+        self.heads = heads
+        self.normalize = normalize
+        self.out_dim = out_dim
+        self.steps = steps
+        self.method = method
+        self.checkpoint_dir = checkpoint_dir
+        self.tensorboard = tensorboard
+        self.random_state = random_state
+        self.show_progress = show_progress
+
+    @classmethod
+    def paper(cls, dataset: Literal["ms-celeb", "msmt17", "veri-776"], **changes: Any) -> Self:
+        """Return the paper's own settings for one of its data sets.
+
+        >>> GraphEnhancer.paper("msmt17")
+        GraphEnhancer(k=30, out_dim=2048, recipe='paper')
+        """
+        if dataset not in PRESETS:
+            raise InputError(f"the paper has settings for {', '.join(PRESETS)}, not for {dataset!r}")
+        return cls(**{"recipe": "paper", "out_dim": PAPER_DIM, **PRESETS[dataset], **changes})
+
+    def fit(self, X: Matrix, y: ArrayLike | None = None) -> Self:
+        """Learn from features X (n, d) and, where there are any, the labels y (n,); labels below zero are unknown.
+
+        >>> import kinfolk as kf
+        >>> fs = kf.datasets.celeb_like(n_identities=12).part("train")
+        >>> GraphEnhancer(k=10).fit(fs, fs.labels).trained_
+        True
+        """
+        self._fit(X, y)
+        return self
+
+    def transform(
+        self, X: Matrix, *, reference: Matrix | None = None, nearest_scale: bool = True
+    ) -> NDArray[np.float32]:
+        """Return the enhanced features (n, d'), rows of length one.
+
+        Parameters
+        ----------
+        reference : rows among which the neighbours are looked for; without it, among X itself.
+        nearest_scale : False: skip the 0.25 k scale. It helps a ranking and splits classes, so clusterers do without.
+
+        Examples
+        --------
+        >>> import kinfolk as kf
+        >>> fs = kf.datasets.digits()
+        >>> old, new = fs.features[:1500], fs.features[1500:]
+        >>> GraphEnhancer().fit(old).transform(new, reference=old).shape
+        (297, 64)
+        """
+        check_is_fitted(self)
+        check_settings(self)
+        share_threads()
+        propagation = self._propagation(nearest_scale)
+        rows = self._centred(X, "X")
+        if reference is None:
+            return self._enhance(rows, propagation)
+        return self._enhance_against(rows, self._centred(reference, "the reference"), propagation)
+
+    def fit_transform(
+        self, X: Matrix, y: ArrayLike | None = None, *, nearest_scale: bool = True, **_: Any
+    ) -> NDArray[np.float32]:
+        """Fit to X, then return X enhanced: `fit` and `transform` with one neighbour search instead of two.
+
+        >>> GraphEnhancer(k=2).fit_transform(np.eye(5) + 0.1).shape
+        (5, 5)
+        """
+        rows, g = self._fit(X, y)
+        return self._enhance(rows, self._propagation(nearest_scale), g)
+
+    def subgraphs(self, X: Matrix) -> tuple[NDArray[np.float32], NDArray[np.integer]]:
+        """Return what `transform` starts from: rows (n, d) of length one, and the k nearest of each.
+
+        >>> rows, neighbors = GraphEnhancer(k=2).fit(np.eye(5) + 0.1).subgraphs(np.eye(5) + 0.1)
+        >>> rows.shape, neighbors.shape
+        ((5, 5), (5, 2))
+        """
+        check_is_fitted(self)
+        rows = self._centred(X, "X")
+        mapped = apply_metric(rows, self.metric_)
+        g = self._graph(mapped)
+        return mapped, g.indices[:, : self._k_for(g, rows)]
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write the model as a folder: config.json, weights.safetensors and README.md, the model card.
+
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp() + "/model"
+        >>> GraphEnhancer(k=2).fit(np.eye(5) + 0.1).save(folder)
+        >>> GraphEnhancer.load(folder).k_
+        2
+        """
+        check_is_fitted(self)
+        save_enhancer(self, path, force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a folder that `save` wrote.
+
+        >>> GraphEnhancer.load("nowhere")
+        Traceback (most recent call last):
+        kinfolk.InputError: nowhere does not exist: a model folder was expected
+        """
+        return load_enhancer(cls, path)
+
+    # ---- fit
+
+    def _fit(self, X: Matrix, y: ArrayLike | None) -> tuple[NDArray[np.float32], NeighborGraph | None]:
+        """Fit, and return the centred rows with their graph, where there was a search."""
+        check_settings(self)
+        share_threads()
+        self.__dict__.pop("k_", None)  # of an earlier fit
+        unit = unit_rows(X)
+        labels = _labels(y, len(unit))
+        if len(unit) < 2:
+            raise InputError(f"at least 2 rows are needed to find neighbours, not {len(unit)}")
+        self.n_features_in_ = unit.shape[1]
+        self.mean_ = unit.mean(axis=0) if self.recipe == "fast" else np.zeros(unit.shape[1], dtype=np.float32)
+        self.metric_: NDArray[np.float32] | None = None
+        self.net_ = KinshipNetwork.shipped()
+        self.encoder_: Encoder | None = None
+        self.propagation_ = first_propagation(self)
+        self.trained_ = False
+        self.scores_: dict[str, float] = {}
+        self.class_size_: float | None = None
+        rows = of_length_one(unit - self.mean_, unit)
+        g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
+        self.k_ = self.k_free_ = self._k_of_fit(len(rows), g)
+        if wants_subgraphs(self):
+            self.encoder_ = self._new_encoder(labels is not None)
+        if labels is not None:
+            self._learn(rows, labels, g)
+        self._n_features_out = self._out_dim()
+        return rows, g
+
+    def _k_of_fit(self, n: int, g: NeighborGraph | None) -> int:
+        if g is not None:
+            return self._choose_k(g)
+        return int(min(PAPER_K if self.k == "auto" else self.k, n - 1))
+
+    def _choose_k(self, g: NeighborGraph) -> int:
+        if self.pretrained:
+            return k_for_features(self.net_, g, self.random_state)
+        return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
+
+    def _learn(self, X: NDArray[np.float32], labels: NDArray[np.int64], g: NeighborGraph | None) -> None:
+        known = labels >= 0
+        classes = np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
+        pairs = np.count_nonzero(np.bincount(classes) > 1) if len(classes) else 0
+        fewest = FEWEST_CLASSES if self.recipe == "fast" else 1
+        if pairs < fewest:
+            self._keep(f"{pairs} identities with two items or more are too few to learn from ({fewest} are needed)")
+            if self.encoder_ is not None:
+                self.encoder_ = self._new_encoder(labelled=False)
+            return
+        self.class_size_ = mean_class_size(classes)
+        if not known.all():
+            X, g = X[known], None
+        session = self._session(X, classes)
+        try:
+            if self.encoder_ is not None:
+                self._learn_subgraphs(X, classes, session)
+            else:
+                self._learn_metric(X, classes, g, session)
+        finally:
+            if session.log is not None:
+                session.log.end()
+        self.log_ = session.log.rows if session.log else []
+        if not self.trained_:
+            self._keep("training did not improve the mean average precision on held-back identities")
+
+    def _learn_metric(
+        self, X: NDArray[np.float32], classes: NDArray[np.int64], g: NeighborGraph | None, session: Session
+    ) -> None:
+        k = None if self.k == "auto" else int(self.k)
+        same = g is not None and g.k == neighbors_to_choose(len(X)) and self.method == "auto"
+        if g is not None and same:
+            given = LabelledGraph(X, classes, g, k or k_for_features(self.net_, g))
+        else:
+            given = LabelledGraph.of(X, classes, k)
+        chosen = fit_with_labels(given, first_propagation(self), session, k)
+        self.metric_, self.scores_ = chosen.metric, chosen.scores
+        self.k_, self.k_free_ = chosen.k, chosen.k_free
+        self.trained_ = chosen.scores["trained"] > chosen.scores["label-free"]
+
+    def _learn_subgraphs(self, X: NDArray[np.float32], classes: NDArray[np.int64], session: Session) -> None:
+        from kinfolk.training import recipe_fast, recipe_paper
+
+        assert self.encoder_ is not None
+        g = knn_graph(
+            UnitRows(X), k=min(max(self.k_, 32), len(X) - 1), method=self.method, show_progress=self.show_progress
+        )
+        if self.recipe == "paper":
+            recipe_paper.train_paper(self.encoder_, X, classes, g, session, self.steps or recipe_paper.STEPS)
+            self.trained_ = True
+            return
+        result = recipe_fast.train_fast(self.encoder_, X, classes, g, session, self.steps or recipe_fast.STEPS)
+        self.trained_ = result.best_step > 0
+        if result.best_score is not None:
+            self.scores_ = {"trained": result.best_score}
+
+    def _new_encoder(self, labelled: bool) -> Encoder:
+        """Return an encoder for features and k of the fit: the training-free form, or random where the paper trains."""
+        from kinfolk.nn.encoder import seeded_encoder
+
+        init: Literal["random", "identity"] = "random" if self.recipe == "paper" and labelled else "identity"
+        return seeded_encoder(encoder_config(self, self.n_features_in_, self.k_, init), self.random_state)
+
+    def _out_dim(self) -> int:
+        return (self.encoder_ is not None and self.encoder_.config.out_dim) or self.n_features_in_
+
+    def _keep(self, why: str) -> None:
+        warnings.warn(f"{why}: the training-free form is kept", KeptTrainingFreeWarning, stacklevel=5)
+
+    def _session(self, X: NDArray[np.float32], classes: NDArray[np.int64]) -> Session:
+        from kinfolk.training.checkpoint import Checkpoints
+        from kinfolk.training.log import TrainingLog
+        from kinfolk.training.session import Session
+
+        log = TrainingLog(self.checkpoint_dir, self.tensorboard)
+        checkpoints = None
+        if self.checkpoint_dir is not None:
+            settings = {n: v for n, v in self.get_params().items() if n not in ("checkpoint_dir", "show_progress")}
+            digest = hashlib.sha256(json.dumps(plain_parameters(settings), sort_keys=True).encode())
+            digest.update(np.ascontiguousarray(X).tobytes())
+            digest.update(classes.tobytes())
+            checkpoints = Checkpoints(self.checkpoint_dir, CHECKPOINT_EVERY, fingerprint=digest.hexdigest())
+        return Session(self.random_state, checkpoints, log, self.show_progress)
+
+    # ---- transform
+
+    def _centred(self, X: Matrix, what: str) -> NDArray[np.float32]:
+        unit = unit_rows(X)
+        if unit.shape[1] != self.n_features_in_:
+            raise InputError(f"{what} has {unit.shape[1]} dimensions, the fit had {self.n_features_in_}")
+        return of_length_one(unit - self.mean_, unit)
+
+    def _propagation(self, nearest_scale: bool) -> Propagation:
+        return self.propagation_ if nearest_scale else replace(self.propagation_, nearest=False)
+
+    def _graph(self, X: NDArray[np.float32], queries: NDArray[np.float32] | None = None) -> NeighborGraph:
+        """Return the graph with as many neighbours as are looked at: the largest k there may be, or the one given."""
+        if self.k != "auto":
+            wanted = window_of(int(self.k))
+        elif wants_subgraphs(self) and hasattr(self, "k_"):
+            wanted = window_of(self.k_)
+        else:
+            wanted = neighbors_to_choose(len(X))
+        return knn_graph(
+            UnitRows(X),
+            k=max(1, min(wanted, len(X) - (queries is None))),
+            queries=None if queries is None else UnitRows(queries),
+            method=self.method,
+            seed=self.random_state,
+            show_progress=self.show_progress,
+        )
+
+    def _enhance(
+        self, rows: NDArray[np.float32], propagation: Propagation, g: NeighborGraph | None = None
+    ) -> NDArray[np.float32]:
+        """Return the centred rows enhanced; g: their graph where it is known."""
+        X = apply_metric(rows, self.metric_)
+        if len(X) < 2:
+            return X if self.encoder_ is None else self._encode(X, np.empty((len(X), 0), dtype=int))
+        mapped = self._graph(X) if g is None or self.metric_ is not None else g
+        k = self._k_for(mapped, rows, g)
+        if self.encoder_ is not None:
+            return self._encode(X, mapped.indices[:, :k])
+        weights = self._weights(propagation, X, mapped, k)
+        Z = X
+        for _ in range(propagation.hops):
+            Z = propagate(weights, mapped.indices, Z, Z)
+        return of_length_one(Z)
+
+    def _enhance_against(
+        self, rows: NDArray[np.float32], known_rows: NDArray[np.float32], propagation: Propagation
+    ) -> NDArray[np.float32]:
+        """Return the rows enhanced by the neighbours they have in the reference."""
+        if len(known_rows) < 2:
+            raise InputError(f"a reference needs at least 2 rows, not {len(known_rows)}")
+        X, known = apply_metric(rows, self.metric_), apply_metric(known_rows, self.metric_)
+        g = self._graph(known)
+        queries = self._graph(known, X)
+        k = self._k_for(g, known_rows)
+        if self.encoder_ is not None:
+            return self._encode(known, queries.indices[:, :k], X)
+        weights = self._weights(propagation, X, g, k, queries, known)
+        their_weights = self._weights(propagation, known, g, k)
+        Z, Z_known = X, known
+        for _ in range(propagation.hops):
+            Z, Z_known = (
+                propagate(weights, queries.indices, Z_known, Z),
+                propagate(their_weights, g.indices, Z_known, Z_known),
+            )
+        return of_length_one(Z)
+
+    def _encode(
+        self, X: NDArray[np.float32], indices: NDArray[np.integer], probes: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        from kinfolk.nn.encode import encode_all
+
+        assert self.encoder_ is not None
+        return encode_all(self.encoder_, X, indices, probes)
+
+    def _weights(
+        self,
+        propagation: Propagation,
+        X: NDArray[np.float32],
+        g: NeighborGraph,
+        k: int,
+        queries: NeighborGraph | None = None,
+        known: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        if self.pretrained or propagation.attention in ("none", "self"):
+            return attention_weights(propagation, self.net_, g, k, queries)
+        return training_free_weights(X, g, k, queries, known)
+
+    def _k_for(self, g: NeighborGraph, rows: NDArray[np.float32], plain: NeighborGraph | None = None) -> int:
+        """Return k for this graph: chosen anew with "auto", since another set may have classes of another size.
+
+        `plain`: the graph of the rows before the metric, where it is known; it is that of the fit.
+        """
+        if self.k != "auto":
+            k = int(self.k)
+        elif self.encoder_ is not None or len(g) < FEWEST_ROWS:
+            k = self.k_
+        elif plain is not None and not self.trained_:
+            k = self.k_free_
+        else:
+            # the metric makes neighbourhoods look more closed than they are
+            own = self._choose_k(plain or (g if self.metric_ is None else self._graph(rows)))
+            k = k_after_training(own, self.k_free_, self.k_) if self.trained_ else own
+        return max(1, min(k, g.k))
+
+
+def _labels(y: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
+    """Return the classes numbered from 0, -1 where a label is unknown."""
+    if y is None:
+        return None
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) != n:
+        raise InputError(f"y must hold one label a row of X, not {labels.shape}")
+    if labels.dtype.kind not in "biufUS":
+        raise InputError(f"y must hold whole numbers or words, not {labels.dtype}")
+    unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(n, dtype=bool)
+    classes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return np.where(unknown, -1, classes)

@@ -1,0 +1,184 @@
+r"""Propagation: every row becomes the mean of its kin, several times over.
+
+The band of attention on the whole graph. Row i attends to itself and its 2 s nearest neighbours:
+
+    A^(s)_ij = softmax_j(theta_q log p_ij + theta_s (cos(x_i, x_j) - 1) + log r_ij),     the score for i itself: 0
+
+    A = the mean of A^(s) over s = 0.6 k and 1.2 k, and 0.25 k where k <= 32;   Z = A^h X, its rows of length one
+
+p_ij: the kinship of the edge (quartet: many tests), in units of s; cos: one test (self); r_ij = 1 where i is among the
+s nearest of j as j is among those of i, `one_way` where it is not. Several scales, because classes of one set differ
+in size and k is an estimate; the 0.25 k scale, because a small k may be that of a family of look-alikes, and a row
+then still attends most to its own class. Each row of A is computed once and serves every probe: h hops cost h sparse
+products, where the sub-graphs of all probes would compute all rows again for each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk._core.checks import check_choice, check_whole
+from kinfolk._core.errors import InputError
+from kinfolk._core.threads import thread_count
+from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
+from kinfolk.kinship.network import KinshipNetwork
+from kinfolk.neighbors import NeighborGraph
+
+NEGLIGIBLE = 1e-6  # attention weights below it are skipped
+TRAINING_FREE_SCALE = 15.0  # softmax scale of the training-free quartet form; 10 to 20 are level (docs/attention.md)
+ATTENTIONS = ("none", "self", "quartet", "band")
+NEAREST_SCALE, SMALL_K = 0.25, 32
+BLOCK_ENTRIES = 1 << 22  # floats of the sub-graphs that the training-free form gathers at once
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """The numbers of the equation above; `attention` selects its terms, "none" is the plain mean of k neighbours.
+
+    nearest: also attend at the 0.25 k scale where k <= 32; clusters do without it, because it splits classes.
+
+    >>> Propagation().hops
+    5
+    """
+
+    attention: str = "band"
+    theta_q: float = 1.25
+    theta_s: float = 0.0
+    one_way: float = 0.2
+    hops: int = 5
+    nearest: bool = True
+
+    def __post_init__(self) -> None:
+        check_choice("attention", self.attention, ATTENTIONS)
+        check_whole("hops", self.hops)
+        if not 0 < self.one_way <= 1:
+            raise InputError(f"one_way must lie above 0 and not above 1, not {self.one_way}")
+
+
+def attention_weights(
+    settings: Propagation, net: KinshipNetwork, g: NeighborGraph, k: int, queries: NeighborGraph | None = None
+) -> NDArray[np.float32]:
+    """Return A: (rows, 1 + w), the weight of the row itself first, then those of its w nearest; each row sums to one.
+
+    >>> import kinfolk as kf
+    >>> g = kf.knn_graph(kf.datasets.digits(), k=40)
+    >>> A = attention_weights(Propagation(), KinshipNetwork.shipped(), g, k=20)
+    >>> A.shape, float(A.sum(axis=1).min().round(3))
+    ((1797, 41), 1.0)
+    """
+    asking = g if queries is None else queries
+    if settings.attention in ("none", "self"):
+        scores = np.zeros((len(asking), min(k, asking.k)), dtype=np.float32)
+        if settings.attention == "self":
+            scores = settings.theta_s * (np.asarray(asking.similarities[:, : min(k, asking.k)]) - 1)
+        return _softmax_with_own(scores)
+    weights = np.zeros((len(asking), 1 + min(window_of(k), g.k, asking.k)), dtype=np.float32)
+    scales = scales_around(k) + [max(1, round(NEAREST_SCALE * k))] * (settings.nearest and k <= SMALL_K)
+    for block in probability_blocks(net, g, [min(scale, g.k) for scale in scales], queries=queries):
+        for log_p, reciprocal in zip(block.log_p, block.reciprocal, strict=True):
+            found = weigh(settings, log_p, reciprocal, asking.similarities[block.rows])
+            weights[block.rows, : found.shape[1]] += found / len(scales)
+    return weights
+
+
+def weigh(
+    settings: Propagation,
+    log_p: NDArray[np.float32],
+    reciprocal: NDArray[np.bool_],
+    similarities: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Return A^(s) from the kinship of the edges, whether they are reciprocal, and their cosines: (b, w) -> (b, 1 + w).
+
+    >>> weigh(Propagation(), np.log([[0.5]]), np.array([[True]]), np.array([[0.9]])).round(2)
+    array([[0.7, 0.3]], dtype=float32)
+    """
+    scores = settings.theta_q * log_p
+    if settings.attention == "band" and settings.theta_s:
+        scores += settings.theta_s * (similarities[:, : log_p.shape[1]] - 1)
+    scores += np.where(reciprocal, np.float32(0), np.log(np.float32(settings.one_way)))
+    return _softmax_with_own(scores)
+
+
+def training_free_weights(
+    X: NDArray[np.float32],
+    g: NeighborGraph,
+    k: int,
+    queries: NeighborGraph | None = None,
+    known: NDArray[np.float32] | None = None,
+) -> NDArray[np.float32]:
+    """Return A of the training-free quartet form, tests at one k and nothing learned: (rows, 1 + k).
+
+    A_ij = softmax_j(scale A_qart,ij) over i itself and its reciprocal neighbours, A_X clamped at 0 (W = identity)
+
+    >>> import kinfolk as kf
+    >>> X = np.eye(3, dtype=np.float32).repeat(3, axis=0) + 0.1
+    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> training_free_weights(X, kf.knn_graph(X, k=4), k=2)[0].round(2)
+    array([0.33, 0.33, 0.33], dtype=float32)
+    """
+    asking, others = (g, X) if queries is None or known is None else (queries, known)
+    k = min(k, asking.k)
+    weights = np.empty((len(asking), k + 1), dtype=np.float32)
+    last = np.asarray(g.similarities[:, min(k, g.k) - 1])
+    step = max(1, BLOCK_ENTRIES // ((k + 1) * X.shape[1]))
+    for start in range(0, len(asking), step):
+        rows = slice(start, start + step)
+        neighbors = np.asarray(asking.indices[rows, :k])
+        block = np.concatenate([X[rows, None], others[neighbors]], axis=1)
+        tests = np.maximum(block @ block.swapaxes(1, 2), 0)
+        tests /= np.linalg.norm(tests, axis=2, keepdims=True)
+        scores = TRAINING_FREE_SCALE * ((tests[:, :1] @ tests.swapaxes(1, 2))[:, 0, 1:] - 1)
+        scores[asking.similarities[rows, :k] < last[neighbors]] = -np.inf
+        weights[rows] = _softmax_with_own(scores)
+    return weights
+
+
+def propagate(
+    weights: NDArray[np.float32], indices: NDArray[np.int32], features: NDArray[np.float32], own: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return one hop: weights[:, 0] own + the weighted mean of the neighbours' features, (rows, d).
+
+    >>> X = np.eye(3, dtype=np.float32)
+    >>> propagate(np.array([[0.5, 0.5]], dtype=np.float32), np.array([[2]], dtype=np.int32), X, X[:1])
+    array([[0.5, 0. , 0.5]], dtype=float32)
+    """
+    w = weights.shape[1] - 1
+    workers = min(thread_count(), nb.get_num_threads())
+    return _hop(weights, np.ascontiguousarray(indices[:, :w]), features, own, workers)
+
+
+def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the softmax over the row itself, whose score is 0, and its neighbours: (rows, 1 + w)."""
+    weights = np.empty((len(scores), scores.shape[1] + 1), dtype=np.float32)
+    weights[:, 0] = 1
+    np.exp(scores, out=weights[:, 1:])
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+@nb.njit(parallel=True, fastmath=True, cache=True)
+def _hop(
+    weights: NDArray[np.float32],
+    indices: NDArray[np.int32],
+    features: NDArray[np.float32],
+    own: NDArray[np.float32],
+    workers: int,
+) -> NDArray[np.float32]:
+    rows, w = indices.shape
+    d = features.shape[1]
+    out = np.empty((rows, d), dtype=np.float32)
+    for worker in nb.prange(workers):
+        for i in range(rows * worker // workers, rows * (worker + 1) // workers):
+            for c in range(d):
+                out[i, c] = weights[i, 0] * own[i, c]
+            for a in range(w):
+                weight = weights[i, a + 1]
+                if weight > NEGLIGIBLE:
+                    j = indices[i, a]
+                    for c in range(d):
+                        out[i, c] += weight * features[j, c]
+    return out

@@ -1,0 +1,135 @@
+"""What the readers and writers share: error sentences, the names of the columns, text files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core.files import existing_file
+from kinfolk.features import FeatureSet, integer_labels
+
+# the name of a column on disk -> the field of FeatureSet
+COLUMNS = {"labels": "labels", "cameras": "cameras", "query": "query", "part": "part_index", "names": "names"}
+
+# what the header of a table may call each column, in any case
+ALIASES = {
+    "labels": ("label", "labels", "identity", "pid"),
+    "cameras": ("camera", "cameras", "cam", "camera_id", "camid"),
+    "query": ("query",),
+    "part": ("part",),
+    "names": ("name", "names", "path", "file", "filename"),
+}
+
+
+@contextmanager
+def reading(file: Path, kind: str) -> Iterator[None]:
+    """Make every failure of the block one sentence that names the file.
+
+    >>> with reading(Path("a.npz"), "a .npz file"):
+    ...     raise EOFError("no more data")
+    Traceback (most recent call last):
+    kinfolk.InputError: a.npz cannot be read as a .npz file, it may be damaged or truncated: no more data
+    """
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    except PermissionError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    except Exception as error:  # a damaged file makes the libraries underneath raise nearly anything
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{file} cannot be read as {kind}, it may be damaged or truncated: {reason}") from error
+
+
+def columns(fs: FeatureSet) -> dict[str, NDArray[Any]]:
+    """Return the columns that a set has, under their names on disk."""
+    return {name: getattr(fs, field) for name, field in COLUMNS.items() if getattr(fs, field) is not None}
+
+
+def assemble(
+    features: Any, found: Mapping[str, NDArray[Any]], part_names: Sequence[str] = (), label_names: Sequence[str] = ()
+) -> FeatureSet:
+    """Make a FeatureSet of columns under their names on disk; labels may be texts."""
+    fields = {COLUMNS[name]: column for name, column in found.items()}
+    labels = fields.get("labels")
+    if labels is not None and labels.dtype.kind == "U":
+        fields["labels"], label_names = labels_from_texts(labels.tolist())
+    return FeatureSet(features, **fields, part_names=tuple(part_names), label_names=tuple(label_names))
+
+
+def labels_from_texts(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Number the labels of a text column; an empty text means unknown (-1).
+
+    >>> labels_from_texts(["dog", "", "cat"])
+    (array([ 1, -1,  0]), ('cat', 'dog'))
+    """
+    known = np.array([bool(text) for text in texts], dtype=np.bool_)
+    labels = np.full(len(texts), -1, dtype=np.int64)
+    labels[known], names = integer_labels([text for text in texts if text])
+    return labels, names
+
+
+def number_parts(words: Sequence[str], order: Sequence[str] = ()) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Number the parts of a text column, those of `order` first, the others as they come.
+
+    >>> number_parts(["train", "test", "train"])
+    (array([0, 1, 0]), ('train', 'test'))
+    """
+    names = tuple(dict.fromkeys([*order, *words]))
+    position = {name: number for number, name in enumerate(names)}
+    return np.array([position[word] for word in words], dtype=np.int64), names
+
+
+def recognise(header: Sequence[str]) -> dict[str, int]:
+    """Find the columns of a table by what its header calls them: name on disk -> position.
+
+    >>> recognise(["PID", "x", "CamID"])
+    {'labels': 0, 'cameras': 2}
+    """
+    found = {}
+    for column, aliases in ALIASES.items():
+        places = [place for place, title in enumerate(header) if title.strip().lower() in aliases]
+        if len(places) > 1:
+            first, second = (header[place] for place in places[:2])
+            raise InputError(f"columns {first!r} and {second!r} both give the {column}; keep one")
+        if places:
+            found[column] = places[0]
+    return found
+
+
+def as_vector(field: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Flatten (n, 1) and (1, n) to (n,); other shapes are refused.
+
+    >>> as_vector("labels", np.array([[1, 2, 3]]))
+    array([1, 2, 3])
+    """
+    if array.ndim == 2 and 1 in array.shape:
+        return array.ravel()
+    if array.ndim != 1:
+        raise InputError(f"{field} must be one value a row, not of the shape {array.shape}")
+    return array
+
+
+def texts(field: str, value: Any) -> tuple[str, ...]:
+    """Return a list of texts from an array or from parsed JSON, or refuse it."""
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise InputError(f"{field} must be a list of texts")
+    return tuple(items)
+
+
+def read_lines(file: Path) -> list[str]:
+    """Return the lines of a UTF-8 text file, stripped; blank lines are allowed only at its end."""
+    with reading(existing_file(file), "UTF-8 text"):
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").rstrip().split("\n")]
+        if "" in lines:
+            raise InputError(f"line {lines.index('') + 1} is empty, a value was expected")
+    return lines

@@ -1,0 +1,189 @@
+"""kf: kinfolk's own folder for sets of any size, one npy file a column, always memory-mapped.
+
+features.npy, and where known labels.npy, cameras.npy, query.npy, part.npy, names.npy; set.json holds the names of the
+parts and of the labels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import ArrayLike, NDArray
+
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import existing_file, replacing
+from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
+from kinfolk.formats._arrays import map_file
+from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
+
+FEATURES = "features.npy"
+SETTINGS = "set.json"
+VERSION = 1
+TYPES = {"labels": np.int64, "cameras": np.int64, "query": np.bool_, "part": np.int64}
+
+
+def read(folder: Path) -> FeatureSet:
+    """Memory-map a folder; a set.json is needed only for parts and for labels that are texts."""
+    features = map_file(folder / FEATURES, "features")
+    found = {
+        name: np.asarray(map_file(folder / f"{name}.npy", name))
+        for name in COLUMNS
+        if (folder / f"{name}.npy").is_file()
+    }
+    lists = _read_settings(folder / SETTINGS)
+    with reading(folder, "a folder of features"):
+        return assemble(features, found, **lists)
+
+
+def write(fs: FeatureSet, folder: Path, force: bool) -> None:
+    """Write everything the set has, block after block."""
+    known = columns(fs)
+    width = 0 if fs.names is None else max(1, fs.names.dtype.itemsize // 4)
+    with FolderWriter(
+        folder,
+        len(fs),
+        fs.dim,
+        columns=tuple(name for name in TYPES if name in known),
+        name_length=width,
+        part_names=fs.part_names,
+        label_names=fs.label_names,
+        force=force,
+    ) as writer:
+        for start, block in blocks(fs.features):
+            writer.append(block, **{name: column[start : start + len(block)] for name, column in known.items()})
+
+
+class FolderWriter:
+    """Write a set larger than memory, block after block; the folder appears when all rows are there.
+
+    `columns` says which of labels, cameras, query, part come with every block; `name_length` is the longest name.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "small.kf"
+    >>> with FolderWriter(path, rows=4, dim=2, columns=("labels", "part"), part_names=("train", "test")) as writer:
+    ...     writer.append(np.ones((3, 2)), labels=[0, 0, 1], part="train")
+    ...     writer.append(np.ones((1, 2)), labels=[2], part="test")
+    >>> read(path)
+    FeatureSet(4 x 2, 3 classes, parts train 3 + test 1, memory-mapped)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        rows: int,
+        dim: int,
+        columns: tuple[str, ...] = (),
+        name_length: int = 0,
+        part_names: tuple[str, ...] = (),
+        label_names: tuple[str, ...] = (),
+        force: bool = False,
+    ) -> None:
+        """Take what the headers of the files need to say; nothing is written before the `with` block."""
+        unknown = [name for name in columns if name not in TYPES]
+        if unknown:
+            raise InputError(f"unknown column {unknown[0]!r}; the columns are {', '.join(TYPES)}")
+        if rows < 1 or dim < 1:
+            raise InputError(f"a folder needs at least one row and one dimension, not {rows} x {dim}")
+        self.path = Path(path)
+        self.rows = rows
+        self.dim = dim
+        self.part_names = tuple(part_names)
+        self.label_names = tuple(label_names)
+        self.force = force
+        self.types: dict[str, np.dtype[Any]] = {name: np.dtype(TYPES[name]) for name in columns}
+        if name_length:
+            self.types["names"] = np.dtype(f"<U{name_length}")
+        self.written = 0
+        self._stack = ExitStack()
+        self._streams: dict[str, IO[bytes]] = {}
+
+    def __enter__(self) -> FolderWriter:
+        if self.path.is_dir() and any(self.path.iterdir()) and not (self.path / FEATURES).is_file():
+            raise InputError(f"{self.path} is a folder of something else (no {FEATURES} in it) and is never replaced")
+        with ExitStack() as stack:
+            self._folder = stack.enter_context(replacing(self.path, self.force))
+            self._folder.mkdir()
+            self._streams["features"] = self._open(stack, "features", np.dtype(np.float32), (self.rows, self.dim))
+            for name, dtype in self.types.items():
+                self._streams[name] = self._open(stack, name, dtype, (self.rows,))
+            self._stack = stack.pop_all()
+        return self
+
+    def _open(self, stack: ExitStack, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> IO[bytes]:
+        # plain writing, not a writable memory map: the pages of a map would stay in memory until the system takes them
+        stream = stack.enter_context((self._folder / f"{name}.npy").open("wb"))
+        descr = npy_format.dtype_to_descr(dtype)
+        npy_format.write_array_header_1_0(stream, {"descr": descr, "fortran_order": False, "shape": shape})
+        return stream
+
+    def append(
+        self,
+        features: ArrayLike,
+        labels: ArrayLike | None = None,
+        cameras: ArrayLike | None = None,
+        query: ArrayLike | None = None,
+        part: ArrayLike | str | None = None,
+        names: ArrayLike | None = None,
+    ) -> None:
+        """Write the next rows; `part` is one name for all of them, or an index into `part_names` for each."""
+        block = as_matrix(features)
+        if block.shape[1] != self.dim:
+            raise InputError(f"{self.path}: vectors of {self.dim} values were expected, not of {block.shape[1]}")
+        if self.written + len(block) > self.rows:
+            raise InputError(f"{self.path}: {self.rows:,} rows were promised, {self.written + len(block):,} came")
+        if isinstance(part, str):
+            if part not in self.part_names:
+                have = ", ".join(self.part_names) or "none"
+                raise InputError(f"{self.path}: unknown part {part!r}; the parts are {have}")
+            part = np.full(len(block), self.part_names.index(part))
+        given = {"labels": labels, "cameras": cameras, "query": query, "part": part, "names": names}
+        present = {name: np.asarray(column) for name, column in given.items() if column is not None}
+        if set(present) != set(self.types):
+            wanted, came = (", ".join(names) or "no columns" for names in (self.types, present))
+            raise InputError(f"{self.path}: {wanted} were expected with every block, not {came}")
+        # a FeatureSet makes the checks of types, lengths and names
+        fields = {COLUMNS[name]: column for name, column in present.items()}
+        checked = FeatureSet(block, **fields, part_names=self.part_names, label_names=self.label_names)
+        check_rows(checked.features, self.written)
+        if checked.names is not None and checked.names.dtype.itemsize > self.types["names"].itemsize:
+            longest = self.types["names"].itemsize // 4
+            raise InputError(f"{self.path}: a name is longer than the {longest} characters promised")
+        self._write("features", checked.features)
+        for name, column in columns(checked).items():
+            self._write(name, column.astype(self.types[name], copy=False))
+        self.written += len(block)
+
+    def _write(self, name: str, block: NDArray[Any]) -> None:
+        self._streams[name].write(np.ascontiguousarray(block).view(np.uint8).data)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._stack.__exit__(kind, error, trace)
+            return
+        with self._stack:
+            if self.written != self.rows:
+                raise InputError(f"{self.path}: {self.rows:,} rows were promised, {self.written:,} came")
+            content = {"format": "kinfolk", "version": VERSION}
+            lists = {"part_names": self.part_names, "label_names": self.label_names}
+            (self._folder / SETTINGS).write_text(json.dumps(content | lists, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_settings(file: Path) -> dict[str, tuple[str, ...]]:
+    if not file.exists():
+        return {}
+    with reading(existing_file(file), "JSON"):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise InputError("an object with part_names and label_names was expected")
+        if content.get("version", VERSION) != VERSION:
+            raise InputError(f"version {content['version']} of the folder format is not known here, only {VERSION}")
+        return {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}

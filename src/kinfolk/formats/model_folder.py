@@ -1,0 +1,149 @@
+"""The folder of a trained model: config.json, weights.safetensors and README.md, the model card."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import existing_file, existing_folder, flush_to_disk, replacing
+from kinfolk._core.version import __version__
+from kinfolk.formats._common import reading
+
+FORMAT_VERSION = 1
+CONFIG, WEIGHTS, CARD = "config.json", "weights.safetensors", "README.md"
+
+
+def save_model(
+    path: str | os.PathLike[str],
+    *,
+    kind: str,
+    config: Mapping[str, Any],
+    tensors: Mapping[str, NDArray[Any]],
+    card: str,
+    force: bool = False,
+) -> None:
+    """Write a model folder, whole or not at all; `config` is what JSON can hold, and its floats come back exactly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     scale = {"scale": np.array([0.5, 2.0], dtype=np.float32)}
+    ...     save_model(f"{folder}/model", kind="metric", config={"temperature": 0.1}, tensors=scale, card="# A model")
+    ...     load_model(f"{folder}/model")
+    ('metric', {'temperature': 0.1}, {'scale': array([0.5, 2. ], dtype=float32)})
+    """
+    target = Path(path)
+    _refuse_what_is_no_model(target)
+    weights = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
+    with replacing(target, force) as temporary:
+        temporary.mkdir()
+        try:
+            save_file(weights, temporary / WEIGHTS)
+        except (SafetensorError, KeyError, ValueError) as error:
+            raise InputError(f"{target}: the tensors cannot be written: {error}") from error
+        flush_to_disk(temporary / WEIGHTS)
+        facts = {
+            "format_version": FORMAT_VERSION,
+            "kind": kind,
+            "kinfolk": __version__,
+            "config": dict(config),
+            "weights": {"sha256": _sha256(temporary / WEIGHTS), "tensors": _descriptions(weights)},
+        }
+        (temporary / CONFIG).write_text(_json(facts), encoding="utf-8")
+        (temporary / CARD).write_text(card.rstrip("\n") + "\n", encoding="utf-8")
+        flush_to_disk(temporary / CONFIG)
+        flush_to_disk(temporary / CARD)
+
+
+def load_model(
+    path: str | os.PathLike[str], kind: str | None = None
+) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a model folder and check it: (kind, config, tensors). With `kind`, any other one is refused.
+
+    >>> load_model("no-such-model")
+    Traceback (most recent call last):
+    kinfolk.InputError: no-such-model does not exist: a model folder was expected
+    """
+    folder = Path(path)
+    facts = _facts(folder)
+    found, config, weights = facts["kind"], facts["config"], facts["weights"]
+    if kind not in (None, found):
+        raise InputError(f"{folder} holds a model of the kind {found!r}, one of the kind {kind!r} was expected")
+    file = folder / WEIGHTS
+    with reading(existing_file(file), "a safetensors file"), safe_open(file, framework="numpy") as stored:
+        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
+    _compare(file, _descriptions(tensors), weights["tensors"])
+    if _sha256(file) != weights["sha256"]:
+        raise InputError(f"{file} is not the file that was saved: its SHA-256 differs from the one in {CONFIG}")
+    return found, config, tensors
+
+
+def group(tensors: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the tensors whose names begin with the prefix, without it.
+
+    >>> group({"a.x": np.zeros(1), "b.x": np.ones(1)}, "b.")
+    {'x': array([1.])}
+    """
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _refuse_what_is_no_model(target: Path) -> None:
+    """Never delete, not even with force, what was not written here."""
+    if target.is_file():
+        raise InputError(f"{target} is a file: choose another name for the folder of the model")
+    if target.is_dir() and any(target.iterdir()) and not (target / CONFIG).is_file():
+        raise InputError(f"{target} is a folder with other things in it than a model: choose another name")
+
+
+def _descriptions(tensors: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {"shape": list(tensor.shape), "dtype": str(tensor.dtype)} for name, tensor in sorted(tensors.items())}
+
+
+def _json(facts: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(facts, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the model's config holds something that JSON cannot: {error}") from error
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    file = existing_folder(folder, "a model folder") / CONFIG
+    if not file.is_file():
+        raise InputError(f"{folder} is not a model folder: {CONFIG} is missing")
+    with reading(existing_file(file), "the config of a model"):
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    version = facts.get("format_version") if isinstance(facts, dict) else None
+    if type(version) is not int:
+        raise InputError(f"{file} is not the config of a model: it has no format_version")
+    if version > FORMAT_VERSION:
+        raise InputError(f"{folder} was written by a newer kinfolk (format {version}): upgrade kinfolk to read it")
+    if version < FORMAT_VERSION:
+        raise InputError(f"{folder} was written by an older kinfolk (format {version}), which is no longer read")
+    weights = facts.get("weights")
+    known = isinstance(weights, dict) and isinstance(weights.get("tensors"), dict) and "sha256" in weights
+    if not (known and isinstance(facts.get("kind"), str) and isinstance(facts.get("config"), dict)):
+        raise InputError(f"{file} is damaged: it needs a kind, a config, and the weights' sha256 and tensors")
+    return facts
+
+
+def _compare(file: Path, found: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
+    for problem, names in (("missing", recorded.keys() - found.keys()), ("unknown", found.keys() - recorded.keys())):
+        if names:
+            raise InputError(f"{file} does not fit its {CONFIG}: {problem} tensors {', '.join(sorted(names))}")
+    for name, description in recorded.items():
+        if description != found[name]:
+            raise InputError(f"{file} does not fit its {CONFIG}: {name} is {found[name]}, not {description}")

@@ -1,0 +1,201 @@
+r"""Many tests at many scales: how much two neighbourhoods share, from an eighth of k to twice k.
+
+Sim-M asks at one k. Around the right k the answer depends on how the share grows: kin share more and more neighbours
+until the class is full, look-alikes share few early and many late. For an edge (i, j) and a scale l:
+
+    share_l(i, j) = |N_l(i) and N_l(j)| / (l + 1),     N_l(i): i itself and its l nearest neighbours
+
+All scales of all k come from one pass: a common neighbour of rank a for i and b for j counts at every l >= max(a, b).
+Everything is measured in units of k, so that what is learned on one data set means the same on another, whatever its
+classes, its dimension or its number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk._core.errors import InputError
+from kinfolk._core.threads import thread_count
+from kinfolk.neighbors import NeighborGraph
+
+SCALES = (1 / 8, 1 / 4, 1 / 2, 2**-0.5, 1.0, 2**0.5, 2.0)
+WINDOW = 2  # edges are looked at up to this many times k
+NAMES = (
+    *(f"share at {scale:.3g} k" for scale in SCALES),
+    "log rank of j for i",
+    "log rank of i for j",
+    "reciprocal within k",
+    "reciprocal within 2 k",
+    "similarity in units of i",
+    "similarity in units of j",
+)
+
+
+class EdgeTests(NamedTuple):
+    """The tests of each edge: values (rows, w, 13) in the order of NAMES; reciprocal (rows, w): i is within k of j."""
+
+    values: NDArray[np.float32]
+    reciprocal: NDArray[np.bool_]
+
+
+def edge_tests(
+    g: NeighborGraph, k: int, *, rows: NDArray[np.integer] | slice | None = None, queries: NeighborGraph | None = None
+) -> EdgeTests:
+    """Return the tests at all scales of the first w = min(2 k, g.k) neighbours of the `rows`.
+
+    Parameters
+    ----------
+    queries : rows that are not in the graph themselves, with their neighbours in it; a new row is within the l nearest
+        of j when it is more similar to j than j's l-th neighbour.
+
+    Memory: 52 bytes an edge; give `rows` in blocks where that is too much.
+
+    Examples
+    --------
+    >>> import kinfolk as kf
+    >>> clouds = np.eye(3).repeat(5, axis=0) + 0.1 * np.random.default_rng(0).random((15, 3))   # three classes of five
+    >>> tests = edge_tests(kf.knn_graph(clouds, k=8), k=4)
+    >>> tests.values[0, [0, 7], 4].round(1)      # share at k: with a neighbour of its class, and of another
+    array([1., 0.], dtype=float32)
+    """
+    return edge_tests_at(g, [k], rows=rows, queries=queries)[0]
+
+
+def edge_tests_at(
+    g: NeighborGraph,
+    ks: Sequence[int],
+    *,
+    rows: NDArray[np.integer] | slice | None = None,
+    queries: NeighborGraph | None = None,
+) -> list[EdgeTests]:
+    """Return `edge_tests` for each k, in one pass over the neighbourhoods.
+
+    >>> import kinfolk as kf
+    >>> g = kf.knn_graph(np.eye(9) + 0.1 * np.arange(9), k=8)
+    >>> [tests.values.shape for tests in edge_tests_at(g, [1, 2])]
+    [(9, 2, 13), (9, 4, 13)]
+    """
+    if not g.square:
+        raise InputError("the tests need the neighbours of the neighbours: build the graph over all rows, not queries")
+    for k in ks:
+        if not 1 <= k <= g.k:
+            raise InputError(f"k must lie between 1 and {g.k}, the neighbours this graph has, not {k}")
+    asking = g if queries is None else queries
+    asked = np.arange(len(asking))[slice(None) if rows is None else rows]
+    windows = np.array([min(WINDOW * k, g.k, asking.k) for k in ks])
+    widest = int(windows.max())
+    wanted = np.array([[min(max(1, round(k * s)), w) for s in SCALES] for k, w in zip(ks, windows, strict=True)])
+    levels, places = np.unique(wanted, return_inverse=True)
+    similarities = np.asarray(g.similarities)
+    high, low = _units(similarities, ks, windows)
+    own_high, own_low = (high, low) if queries is None else _units(np.asarray(queries.similarities), ks, windows)
+    values, reciprocal = _edge_tests(
+        np.asarray(g.indices),
+        similarities,
+        high,
+        low,
+        np.asarray(asking.indices[asked, :widest]),
+        np.asarray(asking.similarities[asked, :widest]),
+        own_high[:, asked],
+        own_low[:, asked],
+        levels,
+        places.reshape(wanted.shape),
+        np.array(ks),
+        windows,
+        min(thread_count(), nb.get_num_threads()),
+    )
+    ends = windows.cumsum()
+    return [EdgeTests(values[:, e - w : e], reciprocal[:, e - w : e]) for e, w in zip(ends, windows, strict=True)]
+
+
+def _units(
+    similarities: NDArray[np.float32], ks: Sequence[int], windows: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return a high and a low similarity of each row at each k, (ks, n): the mean of its k / 4 best, and its last."""
+    high = [similarities[:, : max(1, k // 4)].mean(axis=1, dtype=np.float32) for k in ks]
+    return np.stack(high), np.stack([similarities[:, w - 1] for w in windows])
+
+
+@nb.njit(cache=True)
+def _rank_if_inserted(similarity: np.float32, falling: NDArray[np.float32], window: int) -> int:
+    """Return the rank, from 1, that a row of this similarity has in a falling list; window + 1 beyond it."""
+    low, high = 0, window
+    while low < high:
+        middle = (low + high) // 2
+        if falling[middle] > similarity:
+            low = middle + 1
+        else:
+            high = middle
+    return low + 1
+
+
+@nb.njit(parallel=True, cache=True)
+def _edge_tests(
+    indices: NDArray[np.int32],
+    similarities: NDArray[np.float32],
+    high: NDArray[np.float32],
+    low: NDArray[np.float32],
+    row_indices: NDArray[np.int32],
+    row_similarities: NDArray[np.float32],
+    row_high: NDArray[np.float32],
+    row_low: NDArray[np.float32],
+    levels: NDArray[np.int64],
+    places: NDArray[np.int64],
+    ks: NDArray[np.int64],
+    windows: NDArray[np.int64],
+    workers: int,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    n, count = len(indices), len(levels)
+    rows, widest = row_indices.shape
+    scales = places.shape[1]
+    values = np.empty((rows, windows.sum(), scales + 6), dtype=np.float32)
+    reciprocal = np.empty((rows, windows.sum()), dtype=np.bool_)
+    # the first level that a pair of ranks belongs to
+    first = np.full(widest + 2, count, dtype=np.int64)
+    for level in range(count - 1, -1, -1):
+        first[: levels[level] + 1] = level
+    for worker in nb.prange(workers):
+        rank = np.zeros(n, dtype=np.int32)  # of each row among the neighbours of i, 0 where it is none
+        found = np.zeros(count + 1, dtype=np.int64)
+        for i in range(rows * worker // workers, rows * (worker + 1) // workers):
+            for a in range(widest):
+                rank[row_indices[i, a]] = a + 1
+            for a in range(widest):
+                j = row_indices[i, a]
+                s = row_similarities[i, a]
+                back = _rank_if_inserted(s, similarities[j], widest)
+                found[:] = 0
+                found[first[a + 1]] += 1  # j is its own nearest, and of rank a + 1 for i
+                found[first[back]] += 1  # i likewise
+                theirs = indices[j]
+                for b in range(widest):
+                    m = theirs[b]
+                    if rank[m] > 0:
+                        found[first[max(rank[m], b + 1)]] += 1
+                for level in range(1, count):
+                    found[level] += found[level - 1]
+                start = 0
+                for c in range(len(ks)):
+                    k, window = ks[c], windows[c]
+                    if a < window:
+                        at = values[i, start + a]
+                        for scale in range(scales):
+                            place = places[c, scale]
+                            at[scale] = found[place] / (levels[place] + 1)
+                        within = min(back, window + 1)
+                        at[scales] = np.log((a + 1) / k)
+                        at[scales + 1] = np.log(within / k)
+                        at[scales + 2] = within <= k
+                        at[scales + 3] = within <= window
+                        at[scales + 4] = (s - row_low[c, i]) / (row_high[c, i] - row_low[c, i] + 1e-3)
+                        at[scales + 5] = (s - low[c, j]) / (high[c, j] - low[c, j] + 1e-3)
+                        reciprocal[i, start + a] = within <= k
+                    start += window
+            for a in range(widest):
+                rank[row_indices[i, a]] = 0
+    return values, reciprocal

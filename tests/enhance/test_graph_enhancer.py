@@ -1,0 +1,492 @@
+"""GraphEnhancer: every form runs, nothing depends on chance, and rows get better.
+
+Run as a program this file is the fit that gets killed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import kinfolk as kf
+from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+from kinfolk.metrics import mean_average_precision
+from kinfolk.training import metric
+
+FORMS = ("none", "self", "quartet", "band", "quartet_self", "band_self", "cosine", "kernel")
+may_keep = pytest.mark.filterwarnings("ignore::kinfolk.enhance.KeptTrainingFreeWarning")
+
+
+def quiet(**settings) -> GraphEnhancer:
+    return GraphEnhancer(**{"show_progress": False, **settings})
+
+
+def small_set() -> tuple[np.ndarray, np.ndarray]:
+    fs = kf.datasets.celeb_like(n_identities=12, dim=16)
+    return np.array(fs.features[::5]), fs.labels[::5]
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    return small_set()
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    monkeypatch.setattr(metric, "STEPS", 20)
+
+
+def assert_unit_rows(Z: np.ndarray, shape: tuple[int, int]) -> None:
+    assert Z.shape == shape
+    assert Z.dtype == np.float32
+    assert np.isfinite(Z).all()
+    np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1, atol=1e-4)
+
+
+# ---- every form
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize(
+    ("attention", "base", "recipe"), list(itertools.product(FORMS, ("gcn", "transformer"), ("fast", "paper")))
+)
+def test_every_form_can_be_fitted(data, attention, base, recipe):
+    X, y = data
+    e = quiet(k=8, attention=attention, base=base, recipe=recipe, steps=3)
+    assert_unit_rows(e.fit(X, y).transform(X), X.shape)
+    assert_unit_rows(e.transform(X[:20], reference=X), (20, 16))
+    assert len(e.get_feature_names_out()) == 16
+    assert_unit_rows(clone(e).fit(X).transform(X), X.shape)
+
+
+@may_keep
+@pytest.mark.parametrize("recipe", ["fast", "paper"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(out_dim=5),
+        dict(out_dim=40, base="transformer"),
+        dict(layers=2),
+        dict(layers=3, base="transformer"),
+        dict(heads=4),
+        dict(fusion="add"),
+        dict(fusion="mul"),
+        dict(quartet_weights=False),
+        dict(normalize="qk", quartet_weights=False),
+    ],
+    ids=str,
+)
+def test_every_setting_of_the_sub_graph_model_can_be_fitted(data, settings, recipe):
+    X, y = data
+    e = quiet(k=8, recipe=recipe, steps=3, **settings).fit(X, y)
+    assert_unit_rows(e.transform(X), (len(X), settings.get("out_dim", 16)))
+    assert len(e.get_feature_names_out()) == settings.get("out_dim", 16)
+
+
+def test_the_papers_settings():
+    e = GraphEnhancer.paper("ms-celeb", steps=5)
+    assert (e.k, e.layers, e.out_dim, e.recipe, e.steps) == (120, 3, 2048, "paper", 5)
+    with pytest.raises(kf.InputError, match="msmt17"):
+        GraphEnhancer.paper("imagenet")
+
+
+# ---- better rows
+
+
+@pytest.mark.parametrize("pretrained", [True, False])
+def test_without_labels_rows_find_their_class_better(pretrained):
+    for fs in (kf.datasets.celeb_like(12, dim=64), kf.datasets.digits().take(slice(None, None, 2))):
+        Z = quiet(pretrained=pretrained).fit(fs).transform(fs)
+        assert mean_average_precision(Z, fs.labels) > mean_average_precision(fs, fs.labels) + 0.05
+
+
+@pytest.mark.parametrize("regime", ["celeb_like", "person_like", "vehicle_like"])
+@pytest.mark.parametrize("items", [3, 4, 6])
+def test_small_classes_are_not_made_worse_even_in_families_of_look_alikes(regime, items):
+    fs = getattr(kf.datasets, regime)(n_identities=300, seed=7)
+    order = np.random.default_rng(2).permutation(len(fs))
+    few = np.concatenate([order[fs.labels[order] == label][:items] for label in np.unique(fs.labels)])
+    X, y = fs.features[few], fs.labels[few]
+    assert mean_average_precision(quiet().fit_transform(X), y) > mean_average_precision(X, y)
+
+
+def test_real_features_without_labels(shared_data):
+    test = kf.load(shared_data / "market1501.npz").part("test")
+    some = test.take(np.isin(test.labels, np.unique(test.labels[test.labels >= 0])[:60]))
+    Z = quiet().fit(some).transform(some)
+    assert mean_average_precision(Z, some.labels) > mean_average_precision(some, some.labels) + 0.05
+
+
+@pytest.mark.parametrize("settings", [dict(), dict(pretrained=False), dict(model="subgraph")], ids=str)
+def test_new_rows_get_better_with_a_reference_and_in_any_order(settings):
+    fs = kf.datasets.celeb_like(12, dim=64)
+    new = np.random.default_rng(0).permutation(len(fs))[:200]
+    X_new, X_old = fs.features[new], np.delete(fs.features, new, axis=0)
+    e = quiet(**settings).fit(X_old)
+    Z = e.transform(X_new, reference=X_old)
+    assert_unit_rows(Z, (200, 64))
+    assert mean_average_precision(Z, fs.labels[new]) > mean_average_precision(X_new, fs.labels[new]) + 0.05
+    order = np.random.default_rng(1).permutation(200)
+    np.testing.assert_allclose(e.transform(X_new[order], reference=X_old), Z[order], atol=1e-5)
+    np.testing.assert_allclose(e.transform(X_new[7:8], reference=X_old), Z[7:8], atol=1e-5)
+
+
+# ---- labels
+
+
+@pytest.mark.usefixtures("few_steps")
+@may_keep
+def test_labels_below_zero_are_unknown_and_names_of_labels_do_not_matter(data):
+    X, y = data
+    some = np.where(np.arange(len(y)) % 9 == 0, -1, y)
+    Z = quiet(k=8).fit(X, some).transform(X)
+    np.testing.assert_array_equal(quiet(k=8).fit(X, np.where(some < 0, -7, some)).transform(X), Z)
+    np.testing.assert_array_equal(quiet(k=8).fit(X, some.astype(float)).transform(X), Z)
+    full = quiet(k=8).fit(X, y).transform(X)
+    np.testing.assert_array_equal(quiet(k=8).fit(X, [f"identity {i:02}" for i in y]).transform(X), full)
+    np.testing.assert_array_equal(quiet(k=8).fit(X, 10 * y + 3).transform(X), full)
+
+
+@pytest.mark.parametrize("settings", [dict(k=8), dict(model="subgraph", k=8)], ids=str)
+def test_too_few_identities_keep_the_label_free_form(data, settings):
+    X, y = data
+    for labels in (y % 5, np.full(len(y), -1), np.arange(len(y))):
+        with pytest.warns(KeptTrainingFreeWarning, match="too few"):
+            e = quiet(**settings).fit(X, labels)
+        assert not e.trained_
+        np.testing.assert_array_equal(e.transform(X), quiet(**settings).fit(X).transform(X))
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_training_that_does_not_help_keeps_the_label_free_form(monkeypatch, data):
+    X, y = data
+    monkeypatch.setattr("kinfolk.enhance.with_labels._compare", lambda *_: {"label-free": 0.5, "trained": 0.4})
+    with pytest.warns(KeptTrainingFreeWarning, match="did not improve"):
+        e = quiet(k=8).fit(X, y)
+    np.testing.assert_array_equal(e.transform(X), quiet(k=8).fit(X).transform(X))
+
+
+def test_labels_that_do_not_fit_are_refused(data):
+    X, y = data
+    for labels in (y[:-1], y[:, None]):
+        with pytest.raises(kf.InputError, match="one label a row"):
+            quiet().fit(X, labels)
+
+
+# ---- rows of all kinds
+
+
+@pytest.mark.parametrize(
+    "settings", [dict(), dict(k=50), dict(pretrained=False), dict(model="subgraph"), dict(recipe="paper")], ids=str
+)
+def test_small_sets_and_sets_of_equal_rows(data, settings):
+    X, _ = data
+    for rows in (X[:2], X[:3], X[:5], X[:3].repeat(20, axis=0), X[:1].repeat(30, axis=0), np.vstack([X[:20], -X[:20]])):
+        e = quiet(**settings)
+        assert_unit_rows(e.fit_transform(rows), rows.shape)
+        assert_unit_rows(e.transform(rows[:1]), (1, 16))
+        assert_unit_rows(e.transform(X, reference=rows), X.shape)
+
+
+def test_equal_rows_stay_equal(data):
+    X, _ = data
+    Z = quiet(k=8).fit_transform(np.vstack([X, X]))
+    np.testing.assert_allclose(Z[: len(X)], Z[len(X) :], atol=0.05)
+
+
+def test_features_may_come_in_any_form(data, tmp_path):
+    X, y = data
+    np.save(tmp_path / "X.npy", X)
+    e = quiet(k=8).fit(X)
+    for form in (np.load(tmp_path / "X.npy", mmap_mode="r"), torch.from_numpy(X), kf.FeatureSet(X, labels=y)):
+        np.testing.assert_array_equal(quiet(k=8).fit(form).transform(form), e.transform(X))
+        np.testing.assert_array_equal(e.transform(form, reference=form), e.transform(X, reference=X))
+    for form in (np.asfortranarray(X), X.tolist(), 3 * X.astype(float)):
+        np.testing.assert_allclose(quiet(k=8).fit(form).transform(form), e.transform(X), atol=1e-5)
+
+
+def test_rows_are_never_changed(data):
+    X = data[0].copy()
+    X.flags.writeable = False
+    quiet(k=8).fit(X).transform(X, reference=X)
+    np.testing.assert_array_equal(X, data[0])
+
+
+def test_what_is_no_feature_is_refused(data):
+    X, _ = data
+    e = quiet(k=8).fit(X)
+    spoilt = {"NaN": np.nan, "an infinite value": np.inf, "zero vector": 0.0}
+    for what, value in spoilt.items():
+        bad = X.copy()
+        bad[3] = value
+        for call in (quiet().fit, e.transform, lambda rows: e.transform(X, reference=rows)):
+            with pytest.raises(kf.InputError, match=f"row 3 .*{what}"):
+                call(bad)
+    with pytest.raises(kf.InputError, match="X has 15 dimensions, the fit had 16"):
+        e.transform(X[:, :15])
+    with pytest.raises(kf.InputError, match="the reference has 15 dimensions"):
+        e.transform(X, reference=X[:, :15])
+    with pytest.raises(kf.InputError, match="reference needs at least 2 rows"):
+        e.transform(X, reference=X[:1])
+    with pytest.raises(kf.InputError, match="at least 2 rows"):
+        quiet().fit(X[:1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(k=0),
+        dict(k=2.5),
+        dict(k=True),
+        dict(k="many"),
+        dict(attention="cross"),
+        dict(base="mlp"),
+        dict(layers=4),
+        dict(recipe="slow"),
+        dict(model="tree"),
+        dict(hops=0),
+        dict(fusion="max"),
+        dict(recipe="paper", model="propagate"),
+        dict(attention="cosine", model="propagate"),
+        dict(method="psychic"),
+    ],
+    ids=str,
+)
+def test_settings_that_do_not_exist_are_refused(data, settings):
+    with pytest.raises(kf.InputError):
+        quiet(**settings).fit(data[0])
+
+
+# ---- models as files
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(k=8),
+        dict(k=8, pretrained=False),
+        dict(model="subgraph", k=8, steps=3),
+        dict(recipe="paper", k=8, steps=3, out_dim=7, layers=2),
+        dict(base="transformer", attention="band_self", k=8, steps=3),
+    ],
+    ids=str,
+)
+def test_a_saved_model_gives_the_same_bits(tmp_path, data, settings):
+    X, y = data
+    e = quiet(**settings).fit(X, y)
+    e.save(tmp_path / "model")
+    again = GraphEnhancer.load(tmp_path / "model")
+    assert again.get_params() == e.get_params()
+    assert (again.k_, again.trained_, again.scores_) == (e.k_, e.trained_, e.scores_)
+    np.testing.assert_array_equal(again.transform(X), e.transform(X))
+    np.testing.assert_array_equal(again.transform(X[:9], reference=X), e.transform(X[:9], reference=X))
+    np.testing.assert_array_equal(again.get_feature_names_out(), e.get_feature_names_out())
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "weights.safetensors").read_bytes() == (
+        tmp_path / "model" / "weights.safetensors"
+    ).read_bytes()
+
+
+def test_a_model_is_never_written_over_by_accident(tmp_path, data):
+    e = quiet(k=8).fit(data[0])
+    e.save(tmp_path / "model")
+    with pytest.raises(kf.KinfolkError):
+        e.save(tmp_path / "model")
+    e.save(tmp_path / "model", force=True)
+    with pytest.raises(NotFittedError):
+        quiet().save(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.json", '"k"', '"K"'),
+        ("config.json", '"hops"', '"jumps"'),
+        ("config.json", '"in_dim": 16', '"in_dim": 15'),
+        ("config.json", '"layers": 1', '"layers": 7'),
+        ("config.json", '"GraphEnhancer"', '"Oracle"'),
+        ("config.json", "{", ""),
+        ("weights.safetensors", None, None),
+        ("weights.safetensors", "mean", "main"),
+    ],
+)
+def test_a_damaged_model_is_refused(tmp_path, data, file, old, new):
+    quiet(k=8, model="subgraph").fit(data[0]).save(tmp_path / "model")
+    damaged = tmp_path / "model" / file
+    if old is None:
+        damaged.write_bytes(damaged.read_bytes()[:-9])
+    else:
+        damaged.write_bytes(damaged.read_bytes().replace(old.encode(), new.encode()))
+    with pytest.raises(kf.InputError):
+        GraphEnhancer.load(tmp_path / "model")
+
+
+# ---- a scikit-learn estimator
+
+
+def test_parameters_and_clones(data):
+    e = quiet(k=8, attention="quartet")
+    assert e.get_params()["attention"] == "quartet"
+    assert clone(e.fit(data[0])).get_params() == e.get_params()
+    with pytest.raises(NotFittedError):
+        clone(e).transform(data[0])
+    assert e.set_params(k=5).k == 5
+
+
+@pytest.mark.usefixtures("few_steps")
+@may_keep
+def test_in_a_pipeline(data):
+    X, y = data
+    pipeline = make_pipeline(quiet(k=8), KNeighborsClassifier(3)).fit(X, y)
+    assert pipeline.score(X, y) > 0.7
+    pipeline.set_params(graphenhancer__k=5).fit(X, y)
+    assert pipeline[0].k_ == 5
+
+
+NOT_MEANT = {
+    "check_transformer_preserve_dtypes": "rows are float32, whatever they were",
+    "check_methods_subset_invariance": "a row is enhanced by the rows it comes with",
+    "check_fit2d_1sample": "the sentence about a single row is our own",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_checks_of_scikit_learn(own_sentences):
+    results = check_estimator(quiet(k=5), expected_failed_checks=NOT_MEANT | own_sentences, on_fail=None, on_skip=None)
+    failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+    assert not failed
+    assert sum(r["status"] == "passed" for r in results) > 25
+
+
+# ---- the same bits
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize(
+    "settings", [dict(k=8), dict(model="subgraph", k=8, steps=5), dict(recipe="paper", k=8, steps=5)], ids=str
+)
+def test_the_same_random_state_gives_the_same_bits(data, settings):
+    X, y = data
+    one, other = (quiet(random_state=3, **settings).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.transform(X), other.transform(X))
+    np.testing.assert_array_equal(one.fit(X, y).transform(X), other.transform(X))
+    assert one.scores_ == other.scores_
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize(
+    "settings",
+    [dict(), dict(model="subgraph"), dict(model="subgraph", base="transformer"), dict(recipe="paper")],
+    ids=str,
+)
+@pytest.mark.parametrize("k", [10, 40])
+def test_a_model_of_one_k_can_be_used_with_another(data, settings, k):
+    X, y = data
+    e = quiet(k=20, steps=3, **settings).fit(X, y)
+    before = e.transform(X)
+    assert_unit_rows(e.set_params(k=k).transform(X), X.shape)
+    assert not np.array_equal(e.transform(X), before)
+    assert_unit_rows(e.transform(X[:9], reference=X), (9, 16))
+
+
+def checkpointed(folder: Path) -> GraphEnhancer:
+    X, y = small_set()
+    metric.STEPS = 60
+    return quiet(k=8, checkpoint_dir=folder).fit(X, y)
+
+
+@may_keep
+def test_killed_for_real_and_fitted_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(metric, "STEPS", 60)  # undone at the end
+    killed = subprocess.run([sys.executable, __file__, str(tmp_path / "killed")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    true_loss, steps = metric.supervised_contrastive, itertools.count()
+    monkeypatch.setattr(metric, "supervised_contrastive", lambda *a: (next(steps), true_loss(*a))[1])
+    again = checkpointed(tmp_path / "killed")
+    taken_up = next(steps)
+    alone = checkpointed(tmp_path / "alone")
+    assert next(steps) - 1 - taken_up == taken_up + 3 * 60 + 50  # three whole maps and a checkpoint at step 50
+    X, _ = small_set()
+    np.testing.assert_array_equal(again.transform(X), alone.transform(X))
+    assert again.scores_ == alone.scores_
+
+
+def kill_myself_in_the_middle() -> None:
+    true_loss, steps = metric.supervised_contrastive, itertools.count()
+
+    def deadly(*arguments):
+        if next(steps) == 3 * 60 + 55:  # in the fourth map, after a checkpoint
+            os.kill(os.getpid(), signal.SIGKILL)
+        return true_loss(*arguments)
+
+    metric.supervised_contrastive = deadly
+
+
+if __name__ == "__main__":
+    kill_myself_in_the_middle()
+    checkpointed(Path(sys.argv[1]))
+
+
+def test_a_refit_does_not_remember_the_fit_before():
+    rng = np.random.default_rng(0)
+    fs = kf.datasets.celeb_like(12, dim=16)
+    enhancer = GraphEnhancer(model="subgraph", show_progress=False).fit(rng.standard_normal((30, 16)))
+    assert enhancer.fit(fs).k_ == GraphEnhancer(model="subgraph", show_progress=False).fit(fs).k_
+
+
+def test_labels_with_hardly_a_pair_keep_the_training_free_form():
+    X = np.array(kf.datasets.celeb_like(12, dim=16).features[::6])
+    y = np.arange(len(X))
+    y[1] = 0
+    for settings in (dict(k=8), dict(k=8, model="subgraph"), dict(k=8, recipe="paper", steps=2)):
+        labels = np.arange(len(X)) if "recipe" in settings else y
+        with pytest.warns(KeptTrainingFreeWarning, match="too few to learn from"):
+            kept = GraphEnhancer(**settings).fit(X, labels)
+        assert np.array_equal(kept.transform(X), GraphEnhancer(**settings).fit(X).transform(X))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(heads=0),
+        dict(hops=2.5),
+        dict(steps=0),
+        dict(model="propagate", base="transformer"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings):
+    with pytest.raises(kf.InputError):
+        GraphEnhancer(**settings).fit(np.eye(5) + 0.1)
+
+
+def test_fit_transform_searches_once_and_gives_the_same_bits(monkeypatch):
+    from kinfolk.enhance import graph_enhancer as estimator
+
+    fs = kf.datasets.celeb_like(8, seed=0)
+    expected = kf.GraphEnhancer(show_progress=False).fit(fs).transform(fs)
+    searches = []
+    search = estimator.knn_graph
+    monkeypatch.setattr(estimator, "knn_graph", lambda *a, **b: searches.append(1) or search(*a, **b))
+    enhancer = kf.GraphEnhancer(show_progress=False)
+    np.testing.assert_array_equal(enhancer.fit_transform(fs), expected)
+    assert len(searches) == 1
+    held = [name for name, value in vars(enhancer).items() if isinstance(value, kf.NeighborGraph)]
+    assert not held, "a fitted enhancer holds no graph"

@@ -1,0 +1,187 @@
+"""The model folder: it comes back as it was, and each kind of damage is told in a sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+import kinfolk
+from kinfolk._core.errors import InputError
+from kinfolk.training import load_model, save_model
+
+CONFIG = {"rate": 0.1 + 0.2, "tiny": 5e-324, "layers": [3, 2], "name": "größe", "none": None, "yes": True}
+TENSORS = {
+    "weight": torch.arange(6.0).reshape(2, 3).T,
+    "half": torch.tensor([1.5, -2.0], dtype=torch.bfloat16),
+    "numbers": np.arange(4, dtype=np.int64),
+    "one": np.float32(3.0),
+    "none": np.zeros((0, 2)),
+}
+
+
+def save(path, **changes):
+    save_model(path, **(dict(kind="metric", config=CONFIG, tensors=TENSORS, card="# A card") | changes))
+
+
+@pytest.fixture
+def model(tmp_path):
+    save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def change_config(model, **changes):
+    facts = json.loads((model / "config.json").read_text()) | changes
+    (model / "config.json").write_text(json.dumps({name: value for name, value in facts.items() if value != "gone"}))
+
+
+def test_round_trip(model):
+    kind, config, tensors = load_model(model, kind="metric")
+    assert (kind, config) == ("metric", CONFIG)
+    assert tensors.keys() == TENSORS.keys()
+    for name, expected in TENSORS.items():
+        assert torch.equal(tensors[name], torch.as_tensor(expected)), name
+        assert tensors[name].dtype == torch.as_tensor(expected).dtype, name
+    assert sorted(file.name for file in model.iterdir()) == ["README.md", "config.json", "weights.safetensors"]
+    assert (model / "README.md").read_text() == "# A card\n"
+    facts = json.loads((model / "config.json").read_text())
+    assert (facts["format_version"], facts["kinfolk"]) == (1, kinfolk.__version__)
+    assert facts["weights"]["tensors"]["weight"] == {"shape": [3, 2], "dtype": "float32"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.integers() | st.text()))
+def test_every_config_comes_back_exactly(tmp_path_factory, config):
+    folder = tmp_path_factory.mktemp("model")
+    save(folder / "model", config=config, tensors={})
+    found = load_model(folder / "model")[1]
+    assert found == config
+    assert [repr(value) for value in found.values()] == [repr(value) for value in config.values()]
+
+
+def test_read_only_and_non_contiguous_arrays_are_saved(tmp_path):
+    values = np.arange(12.0).reshape(3, 4)[:, ::2]
+    values.flags.writeable = False
+    save(tmp_path / "model", tensors={"a": values})
+    np.testing.assert_array_equal(load_model(tmp_path / "model")[2]["a"].numpy(), values)
+
+
+def test_only_a_model_is_replaced_and_only_with_force(model, tmp_path):
+    with pytest.raises(InputError, match="exists already"):
+        save(model)
+    save(model, kind="encoder", force=True)
+    assert load_model(model)[0] == "encoder"
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    with pytest.raises(InputError, match="other things in it"):
+        save(tmp_path / "photos", force=True)
+    with pytest.raises(InputError, match="is a file"):
+        save(tmp_path / "photos" / "cat.jpg", force=True)
+    (tmp_path / "empty").mkdir()
+    save(tmp_path / "empty", force=True)
+    assert load_model(tmp_path / "empty")[0] == "metric"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(config={"a": float("nan")}), "JSON cannot"),
+        (dict(config={"a": {1, 2}}), "JSON cannot"),
+        (dict(tensors={"names": np.array(["a", "b"])}), "tensor 'names' cannot be saved"),
+        (dict(tensors={"sparse": torch.eye(2).to_sparse()}), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_saved_leaves_nothing(tmp_path, changes, message):
+    with pytest.raises(InputError, match=message):
+        save(tmp_path / "model", **changes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_parts(model, tmp_path):
+    with pytest.raises(InputError, match="nowhere does not exist"):
+        load_model(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"is not a model folder: config\.json is missing"):
+        load_model(model / "README.md")
+    (model / "weights.safetensors").rename(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"weights\.safetensors does not exist"):
+        load_model(model)
+    (model / "config.json").unlink()
+    with pytest.raises(InputError, match=r"is not a model folder: config\.json is missing"):
+        load_model(model)
+
+
+def test_another_kind(model):
+    with pytest.raises(InputError, match="holds a model of the kind 'metric', one of the kind 'encoder'"):
+        load_model(model, kind="encoder")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(format_version=2), r"newer kinfolk \(format 2\): upgrade"),
+        (dict(format_version=0), r"older kinfolk \(format 0\)"),
+        (dict(format_version="1"), "no format_version"),
+        (dict(format_version=True), "no format_version"),
+        (dict(format_version="gone"), "no format_version"),
+        (dict(kind="gone"), "is damaged: it needs a kind"),
+        (dict(kind=7), "is damaged"),
+        (dict(config=[1]), "is damaged"),
+        (dict(weights="gone"), "is damaged"),
+        (dict(weights={"tensors": {}}), "is damaged"),
+        (dict(weights={"tensors": {}, "sha256": ""}), "unknown tensors half, none, numbers, one, weight"),
+    ],
+)
+def test_a_config_of_another_kind(model, changes, message):
+    change_config(model, **changes)
+    with pytest.raises(InputError, match=message):
+        load_model(model)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', "null", "\xff"])
+def test_a_config_that_is_no_json_object(model, content):
+    (model / "config.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=r"config\.json"):
+        load_model(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("weight", None, "missing tensors weight"),
+        ("more", torch.ones(1), "unknown tensors more"),
+        ("weight", torch.ones(2, 3), r"weight is .*\[2, 3\].*, not .*\[3, 2\]"),
+        ("weight", torch.ones(3, 2, dtype=torch.float64), "weight is .*float64.*, not .*float32"),
+        ("weight", torch.ones(3, 2), "SHA-256 differs"),
+    ],
+)
+def test_other_weights(model, name, value, message):
+    tensors = load_file(model / "weights.safetensors") | {name: value}
+    save_file({n: t for n, t in tensors.items() if t is not None}, model / "weights.safetensors")
+    with pytest.raises(InputError, match=rf"weights\.safetensors .*{message}"):
+        load_model(model)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_truncated_or_changed_files_are_refused(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damaged") / "model"
+    save(folder)
+    file = folder / data.draw(st.sampled_from(["weights.safetensors", "config.json"]))
+    whole = file.read_bytes()
+    if data.draw(st.booleans()):
+        # without its last line break the config still is whole
+        file.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 2))])
+    else:
+        file = folder / "weights.safetensors"
+        damaged = bytearray(file.read_bytes())
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
+        file.write_bytes(damaged)
+    with pytest.raises(InputError):
+        load_model(folder)
+    shutil.rmtree(folder.parent)
