@@ -8,10 +8,10 @@ from safetensors.torch import save_file
 
 import kinfolk as kf
 from kinfolk._core.files import replacing
-from kinfolk.datasets.varied import varied
+from research.varied_sets import varied
 from kinfolk.features import unit_rows
 from kinfolk.kinship.network import SHIPPED, Kinship
-from kinfolk.training.kinship import Edges, edges, kinship_loss, standardise
+from research.kinship_training import Edges, edges, kinship_loss, standardise
 
 SETS, STEPS, RATE = 300, 4000, 3e-3
 WORTH_LEARNING = (0.35, 0.97)  # share of same-class edges at k: below it there is only noise, above it nothing to do

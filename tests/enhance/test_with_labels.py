@@ -8,7 +8,6 @@ import torch
 
 import kinfolk as kf
 from kinfolk._core.threads import thread_count
-from kinfolk.datasets.varied import varied
 from kinfolk.enhance import with_labels as fast
 from kinfolk.enhance.propagation import Propagation
 from kinfolk.enhance.with_labels import Chosen, LabelledGraph, apply_metric, fit_with_labels
@@ -159,15 +158,6 @@ def test_scores_after_each_hop_are_those_of_the_enhanced_rows():
         score = evaluation.precision(20, Propagation(hops=hops))
         assert score == pytest.approx(mean_average_precision(Z, y, n_queries=1500), abs=1e-6)
     assert evaluation.precision(28, Propagation(hops=1)) != evaluation.precision(20, Propagation(hops=1))
-
-
-def test_varied_sets_differ_and_are_the_same_for_the_same_seed():
-    sets = [varied(seed) for seed in range(4)]
-    assert len({fs.features.shape for fs in sets}) == 4
-    for seed, fs in enumerate(sets):
-        assert np.isfinite(fs.features).all()
-        assert len(np.unique(fs.labels)) >= 6
-        np.testing.assert_array_equal(fs.features, varied(seed).features)
 
 
 @pytest.mark.usefixtures("few_steps")

@@ -1,4 +1,4 @@
-"""Generated sets that differ as much as real ones do: what the shipped enhancer is trained on."""
+"""Generated sets that differ as much as real ones do: the shipped kinship network is trained on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def varied(seed: int) -> FeatureSet:
     """Return a small set with classes, look-alikes, views, quality, dimension and spectrum drawn at random.
 
     The dimensions are weighted by a power law, t ** (-a / 2) for dimension t, as the spectra of learned features are:
-    without it strangers are never each other's neighbours twice, which real strangers are.
+    without it items of different classes share no neighbours, which real ones do.
 
     >>> varied(0).dim
     365
