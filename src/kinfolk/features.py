@@ -6,17 +6,22 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Protocol, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
 
-if TYPE_CHECKING:
-    import torch
 
-Matrix = Union[NDArray[Any], "torch.Tensor", "FeatureSet", "UnitRows"]
+class Tensor(Protocol):
+    """A torch tensor, described without importing torch."""
+
+    def detach(self) -> Any:
+        """Return it without its history of gradients."""
+
+
+Matrix = Union[NDArray[Any], Tensor, "FeatureSet", "UnitRows"]
 Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
 
 CACHED_BYTES = 1 << 20  # blocks that stay in the cache between several passes over them
@@ -155,8 +160,8 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     if isinstance(X, str | os.PathLike):
         raise InputError(f"features are expected, not a path: load the file first, kf.load({os.fspath(X)!r})")
     if hasattr(X, "detach"):  # a torch tensor, without importing torch
-        X = X.detach().cpu()
-        X = (X.float() if not X.dtype.is_floating_point or X.dtype.itemsize == 2 else X).numpy()
+        tensor: Any = X.detach().cpu()
+        X = (tensor.float() if not tensor.dtype.is_floating_point or tensor.dtype.itemsize == 2 else tensor).numpy()
     matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
     if matrix.dtype.kind not in "fiu":
         raise InputError(

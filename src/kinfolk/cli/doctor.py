@@ -13,8 +13,8 @@ import psutil
 import typer
 from rich.markup import escape
 
-import kinfolk
 from kinfolk._core.threads import thread_count
+from kinfolk._core.version import __version__
 from kinfolk.cli import options
 
 NEEDED = (
@@ -66,7 +66,7 @@ def _installed(package: str) -> str | None:
 
 
 def _packages() -> list[dict[str, Any]]:
-    checks = [_check("kinfolk", kinfolk.__version__), _check("python", platform.python_version())]
+    checks = [_check("kinfolk", __version__), _check("python", platform.python_version())]
     for package in NEEDED:
         version = _installed(package)
         checks.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import kinfolk
+from kinfolk._core.version import __version__
 from kinfolk.experiments.edge_study import EdgeStudy
 from kinfolk.experiments.enhance_study import EnhanceStudy
 from kinfolk.report.edge_study import edge_card, edge_sections
@@ -24,4 +24,4 @@ def demo_page(edges: Sequence[EdgeStudy], enhanced: Sequence[EnhanceStudy]) -> P
     """Return the page: cards, what the enhancer does to features, and what the tests do to the edges below them."""
     cards = [*map(edge_card, edges), *map(enhance_card, enhanced)]
     sections = [*enhance_sections(enhanced), *edge_sections(edges)]
-    return Page("kinfolk demo", LEAD, cards, sections, f"kinfolk {kinfolk.__version__}")
+    return Page("kinfolk demo", LEAD, cards, sections, f"kinfolk {__version__}")

@@ -11,8 +11,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-import kinfolk
 from kinfolk._core.files import replacing
+from kinfolk._core.version import __version__
 
 HEAD_BYTES = 1000  # of a page, within which it says who made it
 
@@ -171,7 +171,7 @@ def write_page(page: Page, path: str | os.PathLike[str], force: bool = False) ->
     )
     html = environment.from_string(_asset("page.html.j2")).render(
         page=page,
-        version=kinfolk.__version__,
+        version=__version__,
         style=Markup(_asset("page.css")),
         scripts=[Markup(_asset(name)) for name in scripts],
     )

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-import kinfolk
 from kinfolk._core.progress import progress
+from kinfolk._core.version import __version__
 from kinfolk.experiments import results as found
 from kinfolk.experiments.results import Outcome
 from kinfolk.report.case import case_section
@@ -72,7 +72,7 @@ def run_page(outcomes: Iterable[Outcome], show_progress: bool = False) -> Page:
         _lead(ordered),
         _cards(claims.counts) if claims.rows else [],
         [],
-        f"kinfolk {kinfolk.__version__}",
+        f"kinfolk {__version__}",
         _facts(ordered),
         chapters,
         MAKER,
