@@ -10,8 +10,24 @@ import sys
 
 import typer
 
-import kinfolk
 from kinfolk._core.errors import KinfolkError
+from kinfolk._core.version import __version__
+from kinfolk.cli import (
+    cluster,
+    convert,
+    demo,
+    doctor,
+    enhance,
+    evaluate,
+    generate,
+    knn,
+    report,
+    reproduce,
+    rerank,
+    similarity,
+    theory,
+    train,
+)
 
 app = typer.Typer(
     name="kinfolk",
@@ -26,60 +42,40 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"kinfolk {kinfolk.__version__}")
+        typer.echo(f"kinfolk {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say the version."),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     pass
 
 
-def _register() -> None:
-    from kinfolk.cli import (
-        cluster,
-        convert,
-        demo,
-        doctor,
-        enhance,
-        evaluate,
-        generate,
-        knn,
-        report,
-        reproduce,
-        rerank,
-        similarity,
-        theory,
-        train,
-    )
-
-    for module in (
-        demo,
-        generate,
-        knn,
-        similarity,
-        train,
-        enhance,
-        cluster,
-        rerank,
-        evaluate,
-        reproduce,
-        theory,
-        report,
-        convert,
-        doctor,
-    ):
-        name = module.__name__.rsplit(".", 1)[-1]
-        app.command(name)(getattr(module, name))
-
-
-_register()
+# in the order of the help; each module imports what its command needs only when it runs
+for module in (
+    demo,
+    generate,
+    knn,
+    similarity,
+    train,
+    enhance,
+    cluster,
+    rerank,
+    evaluate,
+    reproduce,
+    theory,
+    report,
+    convert,
+    doctor,
+):
+    name = module.__name__.rsplit(".", 1)[-1]
+    app.command(name)(getattr(module, name))
 
 
 class _Interrupted(Exception):  # noqa: N818
-    """Ctrl-C, as an exception that typer does not swallow."""
+    """Ctrl-C, as an exception that typer does not catch."""
 
 
 def _interrupt(*_: object) -> None:
@@ -87,7 +83,7 @@ def _interrupt(*_: object) -> None:
 
 
 def main() -> None:
-    """Run the command line; what a person can mend is said in one sentence, without a traceback."""
+    """Run the command line; an error the user can correct is one sentence, without a traceback."""
     previous = signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
