@@ -1,25 +1,30 @@
-"""The model folder: it comes back as it was, and each kind of damage is told in a sentence."""
+"""The model folder: it comes back as it was, and each kind of damage gets its sentence."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.torch import load_file, save_file
+from safetensors.numpy import load_file, save_file
+from safetensors.torch import save_file as save_torch
 
 import kinfolk
 from kinfolk._core.errors import InputError
-from kinfolk.training import load_model, save_model
+from kinfolk.formats.model_folder import group, load_model, save_model
+
+DATA = Path(__file__).parents[1] / "data"
 
 CONFIG = {"rate": 0.1 + 0.2, "tiny": 5e-324, "layers": [3, 2], "name": "größe", "none": None, "yes": True}
 TENSORS = {
-    "weight": torch.arange(6.0).reshape(2, 3).T,
-    "half": torch.tensor([1.5, -2.0], dtype=torch.bfloat16),
+    "weight": np.arange(6, dtype=np.float32).reshape(2, 3).T,
+    "half": np.array([1.5, -2.0], dtype=np.float16),
+    "mask": np.array([True, False]),
     "numbers": np.arange(4, dtype=np.int64),
     "one": np.float32(3.0),
     "none": np.zeros((0, 2)),
@@ -46,8 +51,8 @@ def test_round_trip(model):
     assert (kind, config) == ("metric", CONFIG)
     assert tensors.keys() == TENSORS.keys()
     for name, expected in TENSORS.items():
-        assert torch.equal(tensors[name], torch.as_tensor(expected)), name
-        assert tensors[name].dtype == torch.as_tensor(expected).dtype, name
+        np.testing.assert_array_equal(tensors[name], expected)
+        assert (tensors[name].dtype, tensors[name].shape) == (expected.dtype, expected.shape), name
     assert sorted(file.name for file in model.iterdir()) == ["README.md", "config.json", "weights.safetensors"]
     assert (model / "README.md").read_text() == "# A card\n"
     facts = json.loads((model / "config.json").read_text())
@@ -69,7 +74,30 @@ def test_read_only_and_non_contiguous_arrays_are_saved(tmp_path):
     values = np.arange(12.0).reshape(3, 4)[:, ::2]
     values.flags.writeable = False
     save(tmp_path / "model", tensors={"a": values})
-    np.testing.assert_array_equal(load_model(tmp_path / "model")[2]["a"].numpy(), values)
+    np.testing.assert_array_equal(load_model(tmp_path / "model")[2]["a"], values)
+
+
+def test_tensors_of_torch_are_taken(tmp_path):
+    save(tmp_path / "model", tensors={"a": torch.eye(2)})
+    np.testing.assert_array_equal(load_model(tmp_path / "model")[2]["a"], np.eye(2))
+
+
+def test_numbers_that_numpy_does_not_have_are_named(model):
+    save_torch({"half": torch.ones(2, dtype=torch.bfloat16)}, model / "weights.safetensors")
+    with pytest.raises(InputError, match=r"weights\.safetensors: tensor 'half' is of the type BF16, which numpy"):
+        load_model(model)
+
+
+def test_a_group_of_tensors():
+    found = group({"a.x": np.zeros(1), "b.x": np.ones(1), "b.y.z": np.ones(2)}, "b.")
+    assert found.keys() == {"x", "y.z"}
+
+
+def test_a_model_of_version_0_1_gives_the_same_features():
+    """The folder and the features it made were written by kinfolk 0.1 (commit c42d673): GraphEnhancer().fit(X)."""
+    with np.load(DATA / "model-0.1.npz") as example:
+        enhanced = kinfolk.GraphEnhancer.load(DATA / "model-0.1").transform(example["features"])
+        np.testing.assert_allclose(enhanced, example["expected"], atol=2e-6)
 
 
 def test_only_a_model_is_replaced_and_only_with_force(model, tmp_path):
@@ -93,8 +121,11 @@ def test_only_a_model_is_replaced_and_only_with_force(model, tmp_path):
     [
         (dict(config={"a": float("nan")}), "JSON cannot"),
         (dict(config={"a": {1, 2}}), "JSON cannot"),
-        (dict(tensors={"names": np.array(["a", "b"])}), "tensor 'names' cannot be saved"),
-        (dict(tensors={"sparse": torch.eye(2).to_sparse()}), "cannot be written"),
+        (dict(tensors={"names": np.array(["a", "b"])}), "tensor 'names' cannot be saved: it must be numbers"),
+        (dict(tensors={"any": np.array([None])}), "tensor 'any' cannot be saved: it must be numbers"),
+        (dict(tensors={"z": np.array([1j])}), "tensor 'z' cannot be saved: it must be numbers"),
+        (dict(tensors={"sparse": torch.eye(2).to_sparse()}), "tensor 'sparse' cannot be saved: numpy cannot hold it"),
+        (dict(tensors={"b": torch.ones(2, dtype=torch.bfloat16)}), "tensor 'b' cannot be saved: numpy cannot hold it"),
     ],
 )
 def test_what_cannot_be_saved_leaves_nothing(tmp_path, changes, message):
@@ -134,7 +165,7 @@ def test_another_kind(model):
         (dict(config=[1]), "is damaged"),
         (dict(weights="gone"), "is damaged"),
         (dict(weights={"tensors": {}}), "is damaged"),
-        (dict(weights={"tensors": {}, "sha256": ""}), "unknown tensors half, none, numbers, one, weight"),
+        (dict(weights={"tensors": {}, "sha256": ""}), "unknown tensors half, mask, none, numbers, one, weight"),
     ],
 )
 def test_a_config_of_another_kind(model, changes, message):
@@ -154,10 +185,10 @@ def test_a_config_that_is_no_json_object(model, content):
     ("name", "value", "message"),
     [
         ("weight", None, "missing tensors weight"),
-        ("more", torch.ones(1), "unknown tensors more"),
-        ("weight", torch.ones(2, 3), r"weight is .*\[2, 3\].*, not .*\[3, 2\]"),
-        ("weight", torch.ones(3, 2, dtype=torch.float64), "weight is .*float64.*, not .*float32"),
-        ("weight", torch.ones(3, 2), "SHA-256 differs"),
+        ("more", np.ones(1), "unknown tensors more"),
+        ("weight", np.ones((2, 3), dtype=np.float32), r"weight is .*\[2, 3\].*, not .*\[3, 2\]"),
+        ("weight", np.ones((3, 2)), "weight is .*float64.*, not .*float32"),
+        ("weight", np.ones((3, 2), dtype=np.float32), "SHA-256 differs"),
     ],
 )
 def test_other_weights(model, name, value, message):

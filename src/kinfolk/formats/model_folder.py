@@ -1,4 +1,7 @@
-"""The folder of a trained model: config.json, weights.safetensors and README.md, the model card."""
+"""The folder of a trained model: config.json, weights.safetensors and README.md, the model card.
+
+Read and written with numpy alone, so that a label-free model needs no torch; folders of kinfolk 0.1 are read as well.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,19 @@ def save_model(
     card: str,
     force: bool = False,
 ) -> None:
-    """Write a model folder, whole or not at all; `config` is what JSON can hold, and its floats come back exactly.
+    """Write a model folder, whole or not at all.
 
+    Parameters
+    ----------
+    path : the folder to write.
+    kind : what the model is; `load_model` can ask for it.
+    config : values that JSON can hold; floats come back exactly.
+    tensors : name -> array of booleans, integers or floats, of any shape.
+    card : text of README.md.
+    force : replace the model that is there; a folder of anything else is never replaced.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     scale = {"scale": np.array([0.5, 2.0], dtype=np.float32)}
@@ -43,7 +57,7 @@ def save_model(
     """
     target = Path(path)
     _refuse_what_is_no_model(target)
-    weights = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
+    weights = {name: _array(name, values) for name, values in tensors.items()}
     with replacing(target, force) as temporary:
         temporary.mkdir()
         try:
@@ -67,8 +81,19 @@ def save_model(
 def load_model(
     path: str | os.PathLike[str], kind: str | None = None
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a model folder and check it: (kind, config, tensors). With `kind`, any other one is refused.
+    """Read a model folder and check it.
 
+    Parameters
+    ----------
+    path : a folder that `save_model` wrote.
+    kind : the kind of model that is expected; None: any.
+
+    Returns
+    -------
+    kind, config, tensors as they were given to `save_model`.
+
+    Examples
+    --------
     >>> load_model("no-such-model")
     Traceback (most recent call last):
     kinfolk.InputError: no-such-model does not exist: a model folder was expected
@@ -80,7 +105,7 @@ def load_model(
         raise InputError(f"{folder} holds a model of the kind {found!r}, one of the kind {kind!r} was expected")
     file = folder / WEIGHTS
     with reading(existing_file(file), "a safetensors file"), safe_open(file, framework="numpy") as stored:
-        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
+        tensors = {name: _stored_array(stored, name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
     _compare(file, _descriptions(tensors), weights["tensors"])
     if _sha256(file) != weights["sha256"]:
         raise InputError(f"{file} is not the file that was saved: its SHA-256 differs from the one in {CONFIG}")
@@ -102,6 +127,24 @@ def _refuse_what_is_no_model(target: Path) -> None:
         raise InputError(f"{target} is a file: choose another name for the folder of the model")
     if target.is_dir() and any(target.iterdir()) and not (target / CONFIG).is_file():
         raise InputError(f"{target} is a folder with other things in it than a model: choose another name")
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(values, order="C")
+    except (TypeError, ValueError, RuntimeError) as error:  # torch: bfloat16, sparse tensors, tensors with gradients
+        raise InputError(f"tensor {name!r} cannot be saved: numpy cannot hold it ({error})") from error
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"tensor {name!r} cannot be saved: it must be numbers or truth values, not {array.dtype}")
+    return array
+
+
+def _stored_array(stored: Any, name: str) -> NDArray[Any]:
+    try:
+        return stored.get_tensor(name)
+    except (TypeError, AttributeError) as error:  # what safetensors raises for bfloat16 and 8-bit floats
+        dtype = stored.get_slice(name).get_dtype()
+        raise InputError(f"tensor {name!r} is of the type {dtype}, which numpy cannot hold") from error
 
 
 def _descriptions(tensors: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, Any]]:
