@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.extras import require
 from kinfolk._core.threads import share_threads
 from kinfolk.enhance._saving import load_enhancer, plain_parameters, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
@@ -240,6 +241,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _fit(self, X: Matrix, y: ArrayLike | None) -> tuple[NDArray[np.float32], NeighborGraph | None]:
         """Fit, and return the centred rows with their graph, where there was a search."""
         check_settings(self)
+        if y is not None or wants_subgraphs(self):
+            require("torch", extra="train")  # before any work
         share_threads()
         self.__dict__.pop("k_", None)  # of an earlier fit
         unit = unit_rows(X)
@@ -257,10 +260,12 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.class_size_: float | None = None
         rows = of_length_one(unit - self.mean_, unit)
         g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
-        self.k_ = self.k_free_ = self._k_of_fit(len(rows), g)
+        learns = labels is not None and self._enough_to_learn(labels)
+        if not learns or wants_subgraphs(self):
+            self.k_ = self.k_free_ = self._k_of_fit(len(rows), g)
         if wants_subgraphs(self):
-            self.encoder_ = self._new_encoder(labels is not None)
-        if labels is not None:
+            self.encoder_ = self._new_encoder(learns)
+        if labels is not None and learns:
             self._learn(rows, labels, g)
         self._n_features_out = self._out_dim()
         return rows, g
@@ -275,16 +280,16 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return k_for_features(self.net_, g, self.random_state)
         return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
 
-    def _learn(self, X: NDArray[np.float32], labels: NDArray[np.int64], g: NeighborGraph | None) -> None:
-        known = labels >= 0
-        classes = np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
-        pairs = np.count_nonzero(np.bincount(classes) > 1) if len(classes) else 0
+    def _enough_to_learn(self, labels: NDArray[np.int64]) -> bool:
+        pairs = int(np.count_nonzero(np.bincount(labels[labels >= 0], minlength=1) > 1))
         fewest = FEWEST_CLASSES if self.recipe == "fast" else 1
         if pairs < fewest:
             self._keep(f"{pairs} identities with two items or more are too few to learn from ({fewest} are needed)")
-            if self.encoder_ is not None:
-                self.encoder_ = self._new_encoder(labelled=False)
-            return
+        return pairs >= fewest
+
+    def _learn(self, X: NDArray[np.float32], labels: NDArray[np.int64], g: NeighborGraph | None) -> None:
+        known = labels >= 0
+        classes = np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
         self.class_size_ = mean_class_size(classes)
         if not known.all():
             X, g = X[known], None
@@ -305,11 +310,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self, X: NDArray[np.float32], classes: NDArray[np.int64], g: NeighborGraph | None, session: Session
     ) -> None:
         k = None if self.k == "auto" else int(self.k)
-        same = g is not None and g.k == neighbors_to_choose(len(X)) and self.method == "auto"
-        if g is not None and same:
-            given = LabelledGraph(X, classes, g, k or k_for_features(self.net_, g))
-        else:
-            given = LabelledGraph.of(X, classes, k)
+        given = LabelledGraph.of(X, classes, k, g if self.method == "auto" else None)
         chosen = fit_with_labels(given, first_propagation(self), session, k)
         self.metric_, self.scores_ = chosen.metric, chosen.scores
         self.k_, self.k_free_ = chosen.k, chosen.k_free

@@ -101,9 +101,16 @@ class LabelledGraph:
     k: int
 
     @classmethod
-    def of(cls, X: NDArray[np.float32], classes: NDArray[np.int64], k: int | None = None) -> LabelledGraph:
-        """Search for the neighbours, and choose k unless it is given."""
-        graph = knn_graph(UnitRows(X), k=neighbors_to_choose(len(X)), show_progress=False)
+    def of(
+        cls,
+        X: NDArray[np.float32],
+        classes: NDArray[np.int64],
+        k: int | None = None,
+        graph: NeighborGraph | None = None,
+    ) -> LabelledGraph:
+        """Search for the neighbours and choose k, unless they are given."""
+        if graph is None:
+            graph = knn_graph(UnitRows(X), k=neighbors_to_choose(len(X)), show_progress=False)
         return cls(X, classes, graph, k or k_for_features(KinshipNetwork.shipped(), graph))
 
     def precision(self, k: int, settings: Propagation) -> float:
