@@ -34,13 +34,24 @@ ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureSet:
-    """Feature vectors with what is known about each row; every field but `features` may be None.
+    """Feature vectors with what is known about each row.
 
-    Shapes: features (n, d) float32, in memory or memory-mapped; labels (n,) int64, where -1 means unknown;
-    cameras (n,) int64; names (n,) str; query (n,) bool; part_index (n,) int64, a position in `part_names`.
-    `label_names[label]` is the text of a label where the file had texts instead of numbers. `enhanced`: the features
-    have been enhanced (`kinfolk.GraphEnhancer`) and are not enhanced again.
+    Parameters
+    ----------
+    features : (n, d) numbers, in memory or memory-mapped; kept as float32. Zero or non-finite rows are refused where
+        the features are used (`validate`).
+    labels : (n,) int64, the identity or class of each row; -1 means unknown. None: not known, as for the other columns.
+    cameras : (n,) int64, the camera of each row.
+    names : (n,) str, the file name or another text of each row.
+    query : (n,) bool, True for the queries of a re-identification test.
+    part_index : (n,) int64, the part of each row as a position in `part_names`.
+    part_names : names of the parts, such as ("train", "test").
+    label_names : `label_names[label]` is the text of a label where the file had texts instead of numbers.
+    enhanced : True if the features have been enhanced (`kinfolk.GraphEnhancer`): `kinfolk.cluster.Kin` does not enhance
+        them again.
 
+    Examples
+    --------
     >>> fs = FeatureSet(np.eye(4), labels=[0, 0, 1, 1], part_index=[0, 0, 1, 1], part_names=("train", "test"))
     >>> fs
     FeatureSet(4 x 4, 2 classes, parts train 2 + test 2)
@@ -71,6 +82,7 @@ class FeatureSet:
                 object.__setattr__(self, name, _column(name, value, dtype, len(features)))
         object.__setattr__(self, "part_names", tuple(self.part_names))
         object.__setattr__(self, "label_names", tuple(self.label_names))
+        object.__setattr__(self, "enhanced", bool(self.enhanced))
         self._check_names("part_index", self.part_names, lowest=0)
         if self.label_names:
             self._check_names("labels", self.label_names, lowest=-1)
@@ -134,6 +146,8 @@ class FeatureSet:
             counts = np.bincount(self.part_index, minlength=len(self.part_names))
             parts = " + ".join(f"{n} {c:,}" for n, c in zip(self.part_names, counts, strict=True) if c)
             facts.append(f"parts {parts}")
+        if self.enhanced:
+            facts.append("enhanced")
         if isinstance(self.features, np.memmap):
             facts.append("memory-mapped")
         return f"FeatureSet({', '.join(facts)})"

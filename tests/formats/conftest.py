@@ -26,7 +26,7 @@ def small() -> FeatureSet:
 
 @pytest.fixture(scope="session")
 def same() -> Callable[..., None]:
-    """Compare what two sets say of every row; labels and parts by name, because text formats number them anew."""
+    """Compare two sets row by row; labels and parts by name, because text formats number them anew."""
 
     def words(fs: FeatureSet, field: str) -> list[str] | None:
         column, names = getattr(fs, field), {"labels": fs.label_names, "part_index": fs.part_names}.get(field)
@@ -38,5 +38,6 @@ def same() -> Callable[..., None]:
         np.testing.assert_array_equal(one.features, two.features)
         for field in fields:
             assert words(one, field) == words(two, field), field
+        assert one.enhanced == two.enhanced
 
     return compare

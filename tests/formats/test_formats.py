@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,22 +42,60 @@ def feature_sets(draw: st.DrawFn) -> FeatureSet:
         part_index=rng.integers(0, 2, rows) if has["part"] else None,
         part_names=("train", "test") if has["part"] else (),
         label_names=label_names,
+        enhanced=draw(st.booleans()),
     )
 
 
-@pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix != ".mat"])
+def for_format(fs: FeatureSet, suffix: str) -> FeatureSet:
+    """Return what the format can hold, rows in its order: .mat needs labels, cameras, a query and a gallery."""
+    if suffix in (".npy", ".bin"):  # label names have no place there
+        return replace(fs, label_names=())
+    if suffix != ".mat":
+        return fs
+    if len(fs) == 1:
+        fs = fs.take(np.array([0, 0]))
+    query = np.arange(len(fs)) == 0
+    zeros = np.zeros(len(fs), dtype=np.int64)
+    labels, cameras = (zeros if column is None else column for column in (fs.labels, fs.cameras))
+    return FeatureSet(fs.features, labels=labels, cameras=cameras, query=query, enhanced=fs.enhanced)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @few
 @given(fs=feature_sets())
 def test_what_is_written_is_read_back(suffix: str, same: Callable[..., None], fs: FeatureSet) -> None:
+    fs = for_format(fs, suffix)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"set{suffix}"
         save(fs, path)
         again = load(path, dim=fs.dim)
         kept = [name for name in COLUMNS if name in BY_SUFFIX[suffix].keeps]
-        if suffix in (".npy", ".bin"):  # label names have no place there
-            fs = FeatureSet(fs.features, labels=fs.labels)
         same(fs, again, tuple(COLUMNS[name] for name in kept))
         assert again.features.dtype == np.float32
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_mark_of_enhanced_features_is_that_of_the_last_set_written(
+    suffix: str, small: FeatureSet, tmp_path: Path
+) -> None:
+    path, test = tmp_path / f"set{suffix}", small.part("test")
+    for enhanced in (True, False, True):
+        save(replace(test, enhanced=enhanced), path, force=True)
+        assert load(path, dim=4).enhanced is enhanced
+
+
+@pytest.mark.parametrize("source", SUFFIXES)
+@pytest.mark.parametrize("target", SUFFIXES)
+def test_the_mark_of_enhanced_features_survives_every_conversion(
+    source: str, target: str, small: FeatureSet, tmp_path: Path
+) -> None:
+    test = replace(small.part("test"), enhanced=True)
+    save(test, tmp_path / f"one{source}")
+    read = load(tmp_path / f"one{source}", dim=4)
+    # what a format has dropped and .mat needs
+    whole = replace(read, labels=test.labels, cameras=test.cameras, query=test.query)
+    save(whole, tmp_path / f"two{target}")
+    assert load(tmp_path / f"two{target}", dim=4).enhanced
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -247,6 +285,7 @@ def test_the_docs_name_every_format_as_the_table_does() -> None:
             assert f"`{suffix}`" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clinc150", "banking77", "omniglot", "market1501"])
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet", ".kf"])
 def test_real_features_go_through_every_full_format(
@@ -256,7 +295,6 @@ def test_real_features_go_through_every_full_format(
     assert fs.part_names == ("train", "test")
     save(fs, tmp_path / f"set{suffix}")
     same(load(tmp_path / f"set{suffix}"), fs)
-    shutil.rmtree(tmp_path)
 
 
 def _content(folder: Path) -> dict[str, bytes]:

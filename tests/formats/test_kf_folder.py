@@ -22,7 +22,8 @@ def test_everything_is_mapped(small: FeatureSet, tmp_path: Path) -> None:
         assert not column.flags.owndata
     assert isinstance(fs.part("test").features, np.memmap)
     settings = json.loads((tmp_path / "a.kf" / "set.json").read_text())
-    assert settings == {"format": "kinfolk", "version": 1, "part_names": ["train", "test"], "label_names": []}
+    lists = {"part_names": ["train", "test"], "label_names": []}
+    assert settings == {"format": "kinfolk", "version": 1, **lists, "enhanced": False}
 
 
 def test_any_folder_with_features_will_do(tmp_path: Path) -> None:
@@ -132,6 +133,7 @@ def test_a_set_can_replace_the_folder_it_is_read_from(small: FeatureSet, tmp_pat
         ("{", "set.json cannot be read as JSON"),
         ('{"version": 2}', "set.json: version 2 of the folder format is not known here, only 1"),
         ('{"part_names": [1]}', "set.json: part_names must be a list of texts"),
+        ('{"enhanced": "maybe"}', "set.json: enhanced must be true or false"),
         ('{"part_names": ["only"]}', "a.kf: part_index: row 2 is 1, but there are only 1 names"),
         ("", r"set.json is empty \(0 bytes\)"),
     ],

@@ -24,6 +24,7 @@ ALIASES = {
     "query": ("query",),
     "part": ("part",),
     "names": ("name", "names", "path", "file", "filename"),
+    "enhanced": ("enhanced",),
 }
 
 
@@ -55,14 +56,24 @@ def columns(fs: FeatureSet) -> dict[str, NDArray[Any]]:
 
 
 def assemble(
-    features: Any, found: Mapping[str, NDArray[Any]], part_names: Sequence[str] = (), label_names: Sequence[str] = ()
+    features: Any,
+    found: Mapping[str, NDArray[Any]],
+    part_names: Sequence[str] = (),
+    label_names: Sequence[str] = (),
+    enhanced: Any = False,
 ) -> FeatureSet:
-    """Make a FeatureSet of columns under their names on disk; labels may be texts."""
-    fields = {COLUMNS[name]: column for name, column in found.items()}
+    """Make a FeatureSet of columns under their names on disk; labels may be texts, `enhanced` any form of one value."""
+    fields: dict[str, Any] = {COLUMNS[name]: column for name, column in found.items()}
     labels = fields.get("labels")
     if labels is not None and labels.dtype.kind == "U":
         fields["labels"], label_names = labels_from_texts(labels.tolist())
-    return FeatureSet(features, **fields, part_names=tuple(part_names), label_names=tuple(label_names))
+    return FeatureSet(
+        features,
+        **fields,
+        part_names=tuple(part_names),
+        label_names=tuple(label_names),
+        enhanced=one_truth_value("enhanced", enhanced),
+    )
 
 
 def labels_from_texts(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -116,6 +127,18 @@ def as_vector(field: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.ndim != 1:
         raise InputError(f"{field} must be one value a row, not of the shape {array.shape}")
     return array
+
+
+def one_truth_value(field: str, value: Any) -> bool:
+    """Return true or false from a truth value, a 0 or 1, or an array that holds the same one throughout.
+
+    >>> one_truth_value("enhanced", np.array([[1.0]])), one_truth_value("enhanced", [False, False])
+    (True, False)
+    """
+    found = set(np.asarray(value).ravel().tolist())
+    if len(found) != 1 or not found <= {0, 1}:  # True == 1
+        raise InputError(f"{field} must be true or false, the same for the whole set")
+    return bool(found.pop())
 
 
 def texts(field: str, value: Any) -> tuple[str, ...]:

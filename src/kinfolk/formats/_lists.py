@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def listed_set(
         "part": np.full(len(fs), PARTS.index(part)),
     }
     with reading(list_file, "a list of pictures"):
-        return assemble(fs.features, found, PARTS)
+        return assemble(fs.features, found, PARTS, enhanced=fs.enhanced)
 
 
 def read_layout(
@@ -67,9 +68,9 @@ def read_layout(
     if not present:
         raise InputError(f"{folder}: the lists are there, but no features: expected {lists[0][0]}.npy and so on")
     test = [row for row in chosen if row[3] == "test"]
-    lonely = [row[1] for row in test if row[0] is None]
-    if lonely and len(lonely) < len(test):
-        raise InputError(f"{folder}: {lonely[0]}.npy is missing: the test part needs queries and gallery")
+    missing = [row[1] for row in test if row[0] is None]
+    if missing and len(missing) < len(test):
+        raise InputError(f"{folder}: {missing[0]}.npy is missing: the test part needs queries and gallery")
     sets = []
     for features_file, _, name, part, query in present:
         assert features_file is not None
@@ -78,16 +79,18 @@ def read_layout(
 
 
 def concatenate(folder: Path, sets: Sequence[FeatureSet]) -> FeatureSet:
-    """Put sets with the same columns and parts under each other."""
+    """Put sets with the same columns and parts under each other; all of them are enhanced, or none is."""
     dims = sorted({fs.dim for fs in sets})
     if len(dims) > 1:
         raise InputError(f"{folder}: the feature files differ in dimension: {', '.join(map(str, dims))}")
+    if len({fs.enhanced for fs in sets}) > 1:
+        raise InputError(f"{folder}: some of the feature files are marked as enhanced, others are not")
     found = {name: np.concatenate([columns(fs)[name] for fs in sets]) for name in COLUMNS}
-    return assemble(np.concatenate([np.asarray(fs.features) for fs in sets]), found, sets[0].part_names)
+    features = np.concatenate([np.asarray(fs.features) for fs in sets])
+    return assemble(features, found, sets[0].part_names, enhanced=sets[0].enhanced)
 
 
 def _drop_unused_parts(fs: FeatureSet) -> FeatureSet:
     assert fs.part_index is not None
     used, numbers = np.unique(fs.part_index, return_inverse=True)
-    found = columns(fs) | {"part": numbers}
-    return assemble(fs.features, found, [fs.part_names[number] for number in used])
+    return replace(fs, part_index=numbers, part_names=tuple(fs.part_names[number] for number in used))

@@ -1,7 +1,7 @@
 """kf: kinfolk's own folder for sets of any size, one npy file a column, always memory-mapped.
 
 features.npy, and where known labels.npy, cameras.npy, query.npy, part.npy, names.npy; set.json holds the names of the
-parts and of the labels.
+parts and of the labels, and whether the features have been enhanced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing
 from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
 from kinfolk.formats._arrays import map_file
-from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
+from kinfolk.formats._common import COLUMNS, assemble, columns, one_truth_value, reading, texts
 
 FEATURES = "features.npy"
 SETTINGS = "set.json"
@@ -30,16 +30,16 @@ TYPES = {"labels": np.int64, "cameras": np.int64, "query": np.bool_, "part": np.
 
 
 def read(folder: Path) -> FeatureSet:
-    """Memory-map a folder; a set.json is needed only for parts and for labels that are texts."""
+    """Memory-map a folder; a set.json is needed only for parts, for labels that are texts, and for enhanced features."""
     features = map_file(folder / FEATURES, "features")
     found = {
         name: np.asarray(map_file(folder / f"{name}.npy", name))
         for name in COLUMNS
         if (folder / f"{name}.npy").is_file()
     }
-    lists = _read_settings(folder / SETTINGS)
+    settings = _read_settings(folder / SETTINGS)
     with reading(folder, "a folder of features"):
-        return assemble(features, found, **lists)
+        return assemble(features, found, **settings)
 
 
 def write(fs: FeatureSet, folder: Path, force: bool) -> None:
@@ -54,6 +54,7 @@ def write(fs: FeatureSet, folder: Path, force: bool) -> None:
         name_length=width,
         part_names=fs.part_names,
         label_names=fs.label_names,
+        enhanced=fs.enhanced,
         force=force,
     ) as writer:
         for start, block in blocks(fs.features):
@@ -83,6 +84,7 @@ class FolderWriter:
         name_length: int = 0,
         part_names: tuple[str, ...] = (),
         label_names: tuple[str, ...] = (),
+        enhanced: bool = False,
         force: bool = False,
     ) -> None:
         """Take what the headers of the files need to say; nothing is written before the `with` block."""
@@ -96,6 +98,7 @@ class FolderWriter:
         self.dim = dim
         self.part_names = tuple(part_names)
         self.label_names = tuple(label_names)
+        self.enhanced = enhanced
         self.force = force
         self.types: dict[str, np.dtype[Any]] = {name: np.dtype(TYPES[name]) for name in columns}
         if name_length:
@@ -149,7 +152,7 @@ class FolderWriter:
             wanted, came = (", ".join(names) or "no columns" for names in (self.types, present))
             raise InputError(f"{self.path}: {wanted} were expected with every block, not {came}")
         # a FeatureSet makes the checks of types, lengths and names
-        fields = {COLUMNS[name]: column for name, column in present.items()}
+        fields: dict[str, Any] = {COLUMNS[name]: column for name, column in present.items()}
         checked = FeatureSet(block, **fields, part_names=self.part_names, label_names=self.label_names)
         check_rows(checked.features, self.written)
         if checked.names is not None and checked.names.dtype.itemsize > self.types["names"].itemsize:
@@ -172,12 +175,17 @@ class FolderWriter:
         with self._stack:
             if self.written != self.rows:
                 raise InputError(f"{self.path}: {self.rows:,} rows were promised, {self.written:,} came")
-            content = {"format": "kinfolk", "version": VERSION}
-            lists = {"part_names": self.part_names, "label_names": self.label_names}
-            (self._folder / SETTINGS).write_text(json.dumps(content | lists, indent=1) + "\n", encoding="utf-8")
+            content = {
+                "format": "kinfolk",
+                "version": VERSION,
+                "part_names": self.part_names,
+                "label_names": self.label_names,
+                "enhanced": self.enhanced,
+            }
+            (self._folder / SETTINGS).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-def _read_settings(file: Path) -> dict[str, tuple[str, ...]]:
+def _read_settings(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     with reading(existing_file(file), "JSON"):
@@ -186,4 +194,5 @@ def _read_settings(file: Path) -> dict[str, tuple[str, ...]]:
             raise InputError("an object with part_names and label_names was expected")
         if content.get("version", VERSION) != VERSION:
             raise InputError(f"version {content['version']} of the folder format is not known here, only {VERSION}")
-        return {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}
+        lists = {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}
+        return {**lists, "enhanced": one_truth_value("enhanced", content.get("enhanced", False))}

@@ -1,42 +1,57 @@
-"""mat: the result file of re-identification code, MATLAB 5.
+"""mat: the result file of re-identification code, MATLAB 5 (save -v6, -v7).
 
-gallery_f, gallery_label, gallery_cam and query_f, query_label, query_cam; rows are the queries, then the gallery.
+gallery_f, gallery_label, gallery_cam and query_f, query_label, query_cam; rows are the queries, then the gallery;
+`enhanced`, a number, is 1 where the features have been enhanced.
+
+scipy.io.loadmat is not used for reading, because one damaged byte, an unknown kind of number, crashes the interpreter
+(scipy 1.17, reproduced in tests/formats/test_mat.py). The few elements that are needed are read here instead, each
+checked against the bytes that are there. A file is a header of 128 bytes and elements; an element is a tag (kind, size)
+and its bytes; a matrix is an element of four: flags, dimensions, name, values.
 """
 
 from __future__ import annotations
 
+import math
+import struct
+import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.io import savemat
+from scipy.io.matlab import MatWriteError
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, as_matrix
 from kinfolk.formats._common import as_vector, assemble, reading
-from kinfolk.formats.matlab import read_variables
 
 SIDES = ("query", "gallery")
 FIELDS = {"features": "f", "labels": "label", "cameras": "cam"}
+HEADER = 128
+MATRIX, COMPRESSED = 14, 15
+ORDERS = {b"IM": "<", b"MI": ">"}
+VALUES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+OTHER_CLASSES = {1: "a cell array", 2: "a struct", 3: "an object", 4: "text", 5: "sparse"}
+NUMERIC_CLASSES = range(6, 16)
+COMPLEX = 0x0800
 
 
 def read(file: Path) -> FeatureSet:
     """Read queries and gallery; labels and cameras may be rows or columns."""
-    wanted = [f"{side}_{field}" for side in SIDES for field in FIELDS.values()]
+    needed = [f"{side}_{field}" for side in SIDES for field in FIELDS.values()]
     with reading(file, "a .mat file"):
-        content = read_variables(file.read_bytes(), wanted)
-        missing = [name for name in wanted if name not in content]
+        content = read_variables(file.read_bytes(), [*needed, "enhanced"])
+        missing = [name for name in needed if name not in content]
         if missing:
-            raise InputError(f"no {', '.join(missing)}; a re-ID result file needs {', '.join(wanted)}")
+            raise InputError(f"no {', '.join(missing)}; a re-ID result file needs {', '.join(needed)}")
         return _assemble(content)
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write queries and gallery; names and parts have no place in this format, and rows are put in its order."""
-    from scipy.io import savemat
-    from scipy.io.matlab import MatWriteError
-
     missing = [field for field in ("labels", "cameras", "query") if getattr(fs, field) is None]
     if missing:
         raise InputError(f"{file}: a re-ID result file needs labels, cameras and query; this set has no {missing[0]}")
@@ -50,6 +65,8 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
         for side, rows in zip(SIDES, (fs.query, ~fs.query), strict=True)
         for field, short in FIELDS.items()
     }
+    if fs.enhanced:
+        content["enhanced"] = 1.0
     with replacing(file, force) as temporary:
         try:
             savemat(str(temporary), content, appendmat=False, oned_as="row")
@@ -73,4 +90,62 @@ def _assemble(content: dict[str, NDArray[Any]]) -> FeatureSet:
                 )
         found[field] = np.concatenate([vectors[side] for side in SIDES])
     found["query"] = np.arange(len(sides["query"]) + len(sides["gallery"])) < len(sides["query"])
-    return assemble(np.concatenate([sides[side] for side in SIDES]), found)
+    features = np.concatenate([sides[side] for side in SIDES])
+    return assemble(features, found, enhanced=content.get("enhanced", False))
+
+
+def read_variables(data: bytes, wanted: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Return those of the wanted variables that the file holds."""
+    order = ORDERS.get(data[HEADER - 2 : HEADER])
+    version = struct.unpack(f"{order or '<'}H", data[HEADER - 4 : HEADER - 2])[0] >> 8 if len(data) >= HEADER else 0
+    if order and version == 2:
+        raise InputError("this is a MATLAB 7.3 (HDF5) file; save it again in MATLAB with save(file, '-v7')")
+    if order is None or version != 1:
+        raise InputError("this is not a MATLAB 5 file; save it again in MATLAB with save(file, '-v7')")
+    found: dict[str, NDArray[Any]] = {}
+    at, view = HEADER, memoryview(data)
+    while at < len(data):
+        kind, body, at = _element(view, at, order)
+        if kind == COMPRESSED:
+            kind, body, _ = _element(memoryview(zlib.decompress(body)), 0, order)
+        if kind == MATRIX:
+            found |= _matrix(body, order, wanted)
+    return found
+
+
+def _element(data: memoryview, at: int, order: str) -> tuple[int, memoryview, int]:
+    """Return the kind and the bytes of the element at a position, and where the next one begins."""
+    if at + 8 > len(data):
+        raise InputError("the file is truncated in the middle of an element")
+    kind, size = struct.unpack_from(f"{order}II", data, at)
+    start = at + 8
+    if kind >> 16:  # up to four bytes fit into the tag itself
+        kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
+        if size > 4:
+            raise InputError(f"an element of {size} bytes cannot be inside its tag; the file may be damaged")
+        return kind, data[start : start + size], at + 8
+    if start + size > len(data):
+        raise InputError(f"the file is truncated: {size:,} bytes were expected, {len(data) - start:,} are there")
+    padding = 0 if kind == COMPRESSED else -size % 8
+    return kind, data[start : start + size], start + size + padding
+
+
+def _matrix(body: memoryview, order: str, wanted: Collection[str]) -> dict[str, NDArray[Any]]:
+    _, flags, at = _element(body, 0, order)
+    _, shape, at = _element(body, at, order)
+    _, name_bytes, at = _element(body, at, order)
+    name = bytes(name_bytes).decode("latin-1")
+    if name not in wanted:
+        return {}
+    flag = struct.unpack_from(f"{order}I", flags)[0]
+    if flag & 0xFF not in NUMERIC_CLASSES or flag & COMPLEX:
+        what = "complex" if flag & COMPLEX else OTHER_CLASSES.get(flag & 0xFF, "of an unknown class")
+        raise InputError(f"{name} must be an array of real numbers, but is {what}")
+    kind, values, _ = _element(body, at, order)
+    if kind not in VALUES:
+        raise InputError(f"{name}: numbers of kind {kind} are not known; the file may be damaged")
+    dtype = np.dtype(f"{order}{VALUES[kind]}")
+    sizes = [int(size) for size in np.frombuffer(shape, dtype=f"{order}i4")]
+    if min(sizes, default=-1) < 0 or math.prod(sizes) * dtype.itemsize != len(values):
+        raise InputError(f"{name}: the shape {tuple(sizes)} of {dtype} does not fit {len(values):,} bytes")
+    return {name: np.frombuffer(values, dtype=dtype).reshape(sizes, order="F")}

@@ -1,4 +1,4 @@
-"""npy: the features alone, with their labels in a file beside it (see labels.py)."""
+"""npy: the features alone; labels (see _labels.py) and the mark `enhanced` (see _sidecar.py) are in files beside it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kinfolk.features import FeatureSet
 from kinfolk.formats._arrays import map_file, read_file
 from kinfolk.formats._common import reading
 from kinfolk.formats._labels import refuse_foreign_labels
+from kinfolk.formats._sidecar import read_enhanced, write_enhanced
 
 LARGE = 256 << 20  # float32 files larger than this are memory-mapped instead of read
 
@@ -24,7 +25,7 @@ def read(file: Path) -> FeatureSet:
     if array.dtype != np.float32 or array.nbytes <= LARGE:
         array = read_file(file, "features")
     with reading(file, "features"):
-        return FeatureSet(array)
+        return FeatureSet(array, enhanced=read_enhanced(file))
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
@@ -36,6 +37,7 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
         refuse_foreign_labels(file)
     with ExitStack() as stack:
         temporary = [stack.enter_context(replacing(target, force)) for target in arrays]
+        write_enhanced(stack, fs.enhanced, file, force)
         for path, array in zip(temporary, arrays.values(), strict=True):
             with path.open("wb") as stream:
                 np.save(stream, array, allow_pickle=False)

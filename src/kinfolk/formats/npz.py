@@ -1,7 +1,7 @@
 """npz: several named arrays in one zip file, as numpy's savez writes it.
 
 `features` (n, d), and where known `labels`, `cameras`, `query`, `part` (an index into `part_names`), `names`,
-`part_names`, `label_names`. Other fields are left alone.
+`part_names`, `label_names`, `enhanced` (one truth value). Other fields are left alone.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ def read(file: Path) -> FeatureSet:
         if "features" not in there:
             graph = ": this is a neighbour graph (--graph, NeighborGraph.load)" if "indices" in there else ""
             raise InputError(f"no field 'features'; the fields are: {', '.join(there) or 'none'}{graph}")
-        wanted = ("features", *COLUMNS, *NAME_LISTS)
+        wanted = ("features", *COLUMNS, *NAME_LISTS, "enhanced")
         found = {field: _field(archive, field, file.stat().st_size) for field in wanted if field in there}
         lists = {field: texts(field, found.pop(field)) for field in NAME_LISTS if field in found}
-        return assemble(found.pop("features"), found, **lists)
+        enhanced = found.pop("enhanced", False)
+        return assemble(found.pop("features"), found, enhanced=enhanced, **lists)
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write everything the set has, uncompressed."""
     arrays = {"features": fs.features, **columns(fs)}
     arrays |= {field: np.array(getattr(fs, field), dtype=np.str_) for field in NAME_LISTS if getattr(fs, field)}
+    if fs.enhanced:
+        arrays["enhanced"] = np.array(True)
     with replacing(file, force) as temporary, temporary.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)
 

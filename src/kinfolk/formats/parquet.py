@@ -1,4 +1,4 @@
-"""parquet (extra): features as one list column or as f0, f1, ...; label, camera, query, part, name as in a table."""
+"""parquet (extra): features as one list column or as f0, f1, ...; the other columns are named as in a table."""
 
 from __future__ import annotations
 
@@ -41,9 +41,12 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write `features` as a fixed-size list, and the columns under their singular names."""
     pa, pq = _pyarrow()
     types = {"label": pa.int64(), "camera": pa.int64(), "query": pa.bool_(), "part": pa.string(), "name": pa.string()}
+    types["enhanced"] = pa.bool_()
     known = {"label": fs.labels, "camera": fs.cameras, "query": fs.query, "name": fs.names}
     if fs.part_index is not None:
         known["part"] = np.array(fs.part_names, dtype=np.str_)[fs.part_index]
+    if fs.enhanced:
+        known["enhanced"] = np.full(len(fs), True)
     present = {title: column for title, column in known.items() if column is not None}
     lists = {"part_names": fs.part_names, "label_names": fs.label_names}
     vector = pa.list_(pa.float32(), fs.dim)
@@ -145,4 +148,5 @@ def _assemble(pa: Any, features: NDArray[Any], known: dict[str, Any], lists: dic
             found[name], lists["part_names"] = number_parts([str(cell) for cell in cells], lists["part_names"])
         else:
             found[name] = np.array(cells)
-    return assemble(features, found, **lists)
+    enhanced = found.pop("enhanced", False)
+    return assemble(features, found, enhanced=enhanced, **lists)

@@ -12,6 +12,7 @@ from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._common import reading
 from kinfolk.formats._labels import refuse_foreign_labels
+from kinfolk.formats._sidecar import read_enhanced, write_enhanced
 
 DEFAULT_DIM = 256  # the published MS-Celeb features
 USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)
@@ -31,7 +32,8 @@ def read(file: Path, dim: int | None = None) -> FeatureSet:
                 f"{size:,} bytes are not a whole number of rows of {dim} float32 values:"
                 f" the file is truncated or dim={dim} is wrong ({others})"
             )
-        return FeatureSet(np.memmap(file, np.dtype("<f4"), "r", shape=(size // (4 * dim), dim)))
+        features = np.memmap(file, np.dtype("<f4"), "r", shape=(size // (4 * dim), dim))
+        return FeatureSet(features, enhanced=read_enhanced(file))
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
@@ -43,6 +45,7 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
         if fs.labels is not None:
             meta = stack.enter_context(replacing(file.with_suffix(".meta"), force))
             meta.write_text("".join(f"{label}\n" for label in fs.labels.tolist()), encoding="ascii")
+        write_enhanced(stack, fs.enhanced, file, force)
         with vectors.open("wb") as stream:
             for _, block in blocks(fs.features):
                 stream.write(np.ascontiguousarray(block, dtype="<f4").data)

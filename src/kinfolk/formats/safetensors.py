@@ -1,12 +1,13 @@
-"""safetensors: tensors features, labels, cameras, query, part; names and lists of names as JSON in the metadata."""
+"""safetensors: tensors features, labels, cameras, query, part; names, lists of names, enhanced as JSON in the metadata."""
 
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -31,7 +32,7 @@ def read(file: Path) -> FeatureSet:
         lists = {name: texts(name, json.loads(metadata[name])) for name in LISTS if name in metadata}
         if "names" in lists:
             found["names"] = np.array(lists.pop("names"), dtype=np.str_)
-        return assemble(features, found, **lists)
+        return assemble(features, found, enhanced=json.loads(metadata.get("enhanced", "false")), **lists)
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
@@ -41,6 +42,8 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
     if "names" in tensors:
         lists["names"] = tensors.pop("names").tolist()
     metadata = {name: json.dumps(value) for name, value in lists.items()}
+    if fs.enhanced:
+        metadata["enhanced"] = json.dumps(True)
     with replacing(file, force) as temporary:
         try:
             save_file({name: np.ascontiguousarray(t) for name, t in tensors.items()}, temporary, metadata=metadata)
@@ -48,7 +51,12 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
             raise InputError(f"{file}: this set does not fit into a safetensors file: {error}") from error
 
 
-def _bfloat16(file: Path) -> Any:
-    """Read through torch, because numpy has no such number; torch is slow to import and stays out otherwise."""
-    with safe_open(file, framework="pt") as tensors:
-        return tensors.get_tensor("features")
+def _bfloat16(file: Path) -> NDArray[np.float32]:
+    """Read bfloat16 features, which numpy does not know: they are the upper half of the bits of float32."""
+    with file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        tensor = json.loads(stream.read(length))["features"]
+        start, end = tensor["data_offsets"]
+        stream.seek(8 + length + start)
+        upper = np.frombuffer(stream.read(end - start), dtype="<u2").reshape(tensor["shape"])
+    return (upper.astype(np.uint32) << 16).view(np.float32)

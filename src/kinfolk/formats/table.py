@@ -33,7 +33,7 @@ def read(file: Path) -> FeatureSet:
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
-    """Write a table with a header: label, camera, query, part, name where known, then f0, f1, ..."""
+    """Write a table with a header: label, camera, query, part, name, enhanced where known, then f0, f1, ..."""
     known = _cells(fs)
     delimiter = DELIMITERS[file.suffix.lower()]
     # nine digits are enough to give every float32 back exactly
@@ -60,6 +60,8 @@ def _cells(fs: FeatureSet) -> dict[str, Sequence[Any]]:
         known["part"] = [parts[number] for number in fs.part_index.tolist()]
     if fs.names is not None:
         known["name"] = [_quoted(name) for name in fs.names.tolist()]
+    if fs.enhanced:
+        known["enhanced"] = [1] * len(fs)
     return known
 
 
@@ -118,13 +120,14 @@ def _typed(
         found["labels"], label_names = labels_from_texts(texts["labels"])
     if "cameras" in texts:
         found["cameras"] = convert("cameras", int, "an integer")
-    if "query" in texts:
-        found["query"] = convert("query", lambda cell: TRUTH[cell.strip().lower()], "one of 0, 1, false, true")
+    for column in {"query", "enhanced"} & texts.keys():
+        found[column] = convert(column, lambda cell: TRUTH[cell.strip().lower()], "one of 0, 1, false, true")
     if "part" in texts:
         found["part"], part_names = number_parts(texts["part"])
     if "names" in texts:
         found["names"] = np.array(texts["names"], dtype=np.str_)
-    return assemble(features, found, part_names, label_names)
+    enhanced = found.pop("enhanced", False)
+    return assemble(features, found, part_names, label_names, enhanced)
 
 
 def _is_number(cell: str) -> bool:
