@@ -168,22 +168,6 @@ def test_a_place_that_cannot_be_written_is_named(kinfolk, features):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_doctor_names_what_is_missing_and_what_to_do(kinfolk, monkeypatch):
-    code, out, _ = kinfolk("doctor", "--json")
-    checks = {c["name"]: c for c in json.loads(out)["checks"]}
-    assert code == 0
-    assert checks["kinfolk"]["value"] == kf.__version__
-    assert {"threads", "memory", "numpy", "[parquet]"} <= checks.keys()
-    from kinfolk.cli import doctor
-
-    real = doctor._installed
-    monkeypatch.setattr(doctor, "_installed", lambda p: None if p in ("pyarrow", "numba") else real(p))
-    code, out, _ = kinfolk("doctor")
-    assert code == 1
-    assert 'pip install "kinfolk[parquet]"' in out
-    assert any(line.startswith("missing numba") for line in out.splitlines())
-
-
 def test_demo_runs_and_writes_a_report_with_the_numbers_it_prints(kinfolk, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "IDENTITIES", 60)

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def cluster(
     if features.labels is not None and (features.labels >= 0).any():
         facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
         facts["bcubed_f"] = round(100 * bcubed(features.labels, found).f, 2)
-    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     _say(facts, as_json)
     for warning in caught:
         typer.echo(f"note: {warning.message}", err=True)

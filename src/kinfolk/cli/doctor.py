@@ -5,38 +5,48 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
-import psutil
 import typer
 from rich.markup import escape
 
+from kinfolk._core.memory import GIB, available_memory_gib, total_memory_gib
 from kinfolk._core.threads import thread_count
 from kinfolk._core.version import __version__
 from kinfolk.cli import options
 
-NEEDED = (
-    *("faiss-cpu", "jinja2", "matplotlib", "numba", "numpy", "psutil", "rich", "safetensors", "scikit-learn", "scipy"),
-    *("threadpoolctl", "torch", "typer"),
-)
-EXTRAS = {
-    "parquet": ("pyarrow", "reading and writing .parquet"),
-    "pyg": ("torch-geometric", "NeighborGraph.to_pyg"),
-    "networkx": ("networkx", "NeighborGraph.to_networkx"),
-    "igraph": ("igraph", "NeighborGraph.to_igraph (GPL)"),
-    "infomap": ("infomap", "kf.cluster.Infomap (GPL)"),
-    "leiden": ("leidenalg", "kf.cluster.Leiden (GPL)"),
-    "tensorboard": ("tensorboard", "GraphEnhancer(tensorboard=True)"),
-    "bench": ("pynndescent", "the neighbour benchmark"),
-    "docs": ("mkdocs-material", "building the documentation"),
+# what each extra is for; its packages are read from the installed kinfolk
+USES = {
+    "train": "fit(X, y), the networks of the paper, kf.cluster.AdaNets, StarFC and Clusformer",
+    "report": "figures and HTML reports",
+    "parquet": "reading and writing .parquet",
+    "pyg": "NeighborGraph.to_pyg",
+    "networkx": "NeighborGraph.to_networkx",
+    "tensorboard": "GraphEnhancer(tensorboard=True)",
+    "infomap": "kf.cluster.Infomap (GPL)",
+    "leiden": "kf.cluster.Leiden and NeighborGraph.to_igraph (GPL)",
+    "bench": "the benchmarks",
+    "docs": "building the documentation",
+    "dev": "linting and tests",
 }
-COMFORTABLE_GIB = 4.0
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+EXTRA = re.compile(r"""extra == ["']([^"']+)["']""")
+COMFORTABLE_GIB = 4.0  # enough for about a million rows
+
+
+class Requirement(NamedTuple):
+    """A line of pyproject.toml: the package, the whole text for pip, and the extra it belongs to (None: always)."""
+
+    package: str
+    text: str
+    extra: str | None
 
 
 def doctor(as_json: options.Json = False) -> None:
-    """Check versions, threads, memory and extras, and say what to do about what is missing.
+    """Check versions, threads, memory and extras, with advice on what is missing.
 
     [bold]Example:[/bold]  kinfolk doctor
     """
@@ -47,9 +57,8 @@ def doctor(as_json: options.Json = False) -> None:
         marks = {"ok": "[green]ok     [/green]", "missing": "[red]missing[/red]", "note": "[yellow]note   [/yellow]"}
         for check in checks:
             advice = f"  [dim]-> {escape(check['advice'])}[/dim]" if check["advice"] else ""
-            # a long line is cut by nobody: one check stays one line
             text = escape(f"{check['name']:<16} {check['value']}")
-            options.console().print(f"{marks[check['state']]} {text}{advice}", soft_wrap=True)
+            options.console().print(f"{marks[check['state']]} {text}{advice}", soft_wrap=True)  # one line a check
     if any(check["state"] == "missing" for check in checks):
         raise typer.Exit(1)
 
@@ -65,24 +74,40 @@ def _installed(package: str) -> str | None:
         return None
 
 
+def requirements() -> list[Requirement]:
+    """Return what the installed kinfolk needs, always and for its extras; other extras of its own are left out.
+
+    >>> "numpy" in [requirement.package for requirement in requirements() if requirement.extra is None]
+    True
+    """
+    found = []
+    for line in metadata.requires("kinfolk") or []:
+        text, _, condition = line.partition(";")
+        package, extra = NAME.match(text), EXTRA.search(condition)
+        if package is not None and package[0] != "kinfolk":
+            found.append(Requirement(package[0], text.strip(), extra[1] if extra else None))
+    return found
+
+
 def _packages() -> list[dict[str, Any]]:
     checks = [_check("kinfolk", __version__), _check("python", platform.python_version())]
-    for package in NEEDED:
-        version = _installed(package)
-        checks.append(
-            _check(package, version)
-            if version
-            else _check(package, "not installed", "missing", "pip install -c constraints.txt -e .")
-        )
+    for package, text, extra in requirements():
+        if extra is None:
+            version = _installed(package)
+            checks.append(
+                _check(package, version)
+                if version
+                else _check(package, "not installed", "missing", f'pip install "{text}"')
+            )
     return checks
 
 
 def _machine() -> list[dict[str, Any]]:
     cores, threads = os.cpu_count() or 1, thread_count()
-    free = psutil.virtual_memory().available / (1 << 30)
-    total = psutil.virtual_memory().total / (1 << 30)
-    disk = shutil.disk_usage(".").free / (1 << 30)
-    load = psutil.getloadavg()[0]
+    free, total = available_memory_gib(), total_memory_gib()
+    disk = shutil.disk_usage(".").free / GIB
+    load = os.getloadavg()[0]
+    memory = f"{total:.1f} GiB" if free is None else f"{free:.1f} GiB free of {total:.1f}"
     return [
         _check("threads", f"{threads} of {cores} cores")
         if threads == cores
@@ -90,35 +115,18 @@ def _machine() -> list[dict[str, Any]]:
         _check("load", f"{load:.1f}")
         if load < cores * 0.8
         else _check("load", f"{load:.1f}", "note", "other work is running: two busy thread pools slow each other down"),
-        _check("memory", f"{free:.1f} GiB free of {total:.1f}")
-        if free >= COMFORTABLE_GIB
-        else _check(
-            "memory", f"{free:.1f} GiB free of {total:.1f}", "note", "enough for about a million rows; free some"
-        ),
+        _check("memory", memory)
+        if (total if free is None else free) >= COMFORTABLE_GIB
+        else _check("memory", memory, "note", "close other programs before clustering a million rows"),
         _check("disk", f"{disk:.0f} GiB free here"),
-        _gpu(),
     ]
-
-
-def _gpu() -> dict[str, Any]:
-    try:
-        import torch
-
-        name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
-    except (ImportError, OSError) as error:
-        return _check("gpu", f"torch does not load: {error}", "missing", "pip install torch==2.13.0")
-    return _check("gpu", name or "none, the CPU is used")
 
 
 def _extras() -> list[dict[str, Any]]:
     checks = []
-    for extra, (package, use) in EXTRAS.items():
-        version = _installed(package)
-        checks.append(
-            _check(f"[{extra}]", f"{package} {version}")
-            if version
-            else _check(
-                f"[{extra}]", f"{package} is not installed", "note", f"for {use}: pip install 'kinfolk[{extra}]'"
-            )
-        )
+    for extra in dict.fromkeys(r.extra for r in requirements() if r.extra is not None):
+        versions = {r.package: _installed(r.package) for r in requirements() if r.extra == extra}
+        value = ", ".join(f"{package} {version or 'is not installed'}" for package, version in versions.items())
+        advice = f'for {USES.get(extra, extra)}: pip install "kinfolk[{extra}]"'
+        checks.append(_check(f"[{extra}]", value, *(() if all(versions.values()) else ("note", advice))))
     return checks

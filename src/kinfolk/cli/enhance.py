@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
 QUERIES = 3000
@@ -53,7 +54,7 @@ def enhance(
             enhancer = GraphEnhancer.load(model)
             enhancer.set_params(**({} if k is None else {"k": k}))
         better = enhancer.transform(features, reference=known)
-    replace(features, features=better).save(out, force)
+    replace(features, features=better, enhanced=True).save(out, force)
     facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"))
     # a model chooses k anew for rows with classes of another size
     facts["k_of_the_fit" if model is not None and k is None else "k"] = k or enhancer.k_
@@ -65,7 +66,7 @@ def enhance(
             facts["mAP_of"] = f"{QUERIES:,} rows that ask all others; kinfolk evaluate lets every row ask"
     if lost:
         facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
-    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.say(facts, as_json)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
 
@@ -39,5 +40,5 @@ def knn(
     facts: dict[str, Any] = dict(set=repr(features), k=k, method=graph.method, recall=round(graph.recall or 0.0, 4))
     if features.labels is not None:
         facts["edge_noise_rate"] = round(edge_noise_rate(graph, features.labels), 4)
-    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.say(facts, as_json)

@@ -54,10 +54,3 @@ def timed() -> Iterator[dict[str, float]]:
     facts: dict[str, float] = {}
     yield facts
     facts["seconds"] = round(time.perf_counter() - start, 2)
-
-
-def peak_memory_gib() -> float:
-    """Return the most memory this process has held so far."""
-    import resource
-
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20), 2)

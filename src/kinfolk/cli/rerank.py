@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def rerank(
     facts: dict[str, Any] = dict(queries=len(query), gallery=len(known), method=method, top=found.indices.shape[1])
     facts |= {name: round(value, 4) for name, value in found.settings.items()}
     facts |= _scores(found, query, known)
-    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.say(facts, as_json)
 
 

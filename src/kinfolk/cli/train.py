@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
 K = Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless told.")]
@@ -76,5 +77,5 @@ def train(
     for note in said:
         if issubclass(note.category, KeptTrainingFreeWarning):
             facts["note"] = str(note.message)
-    facts |= dict(written=str(out), **took, peak_memory_gib=options.peak_memory_gib())
+    facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.say(facts, as_json)

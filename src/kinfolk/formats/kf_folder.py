@@ -30,7 +30,7 @@ TYPES = {"labels": np.int64, "cameras": np.int64, "query": np.bool_, "part": np.
 
 
 def read(folder: Path) -> FeatureSet:
-    """Memory-map a folder; a set.json is needed only for parts, for labels that are texts, and for enhanced features."""
+    """Memory-map a folder; a set.json is needed for parts, for labels that are texts, and for enhanced features."""
     features = map_file(folder / FEATURES, "features")
     found = {
         name: np.asarray(map_file(folder / f"{name}.npy", name))

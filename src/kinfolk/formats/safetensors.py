@@ -1,4 +1,4 @@
-"""safetensors: tensors features, labels, cameras, query, part; names, lists of names, enhanced as JSON in the metadata."""
+"""safetensors: tensors features, labels, cameras, query, part; names, lists of names, enhanced as JSON metadata."""
 
 from __future__ import annotations
 

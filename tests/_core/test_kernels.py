@@ -1,0 +1,35 @@
+"""Spans of rows on all cores, and arrays of one type."""
+
+import numpy as np
+import pytest
+
+from kinfolk._core.kernels import over_spans, read_only
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
+def test_spans_cover_every_row_once_in_order(monkeypatch, threads, n):
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    spans = over_spans(lambda first, last: list(range(first, last)), n)
+    assert sum(spans, []) == list(range(n))
+
+
+def test_an_exception_of_a_span_reaches_the_caller(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with pytest.raises(ZeroDivisionError):
+        over_spans(lambda first, last: 1 // first, 10)
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(6), np.arange(12, dtype=np.int32)[::2], np.arange(6, dtype=np.int32).reshape(2, 3).T]
+)
+def test_read_only_arrays_have_one_type(values):
+    found = read_only(values)
+    assert found.dtype == np.int32 and found.flags.c_contiguous and not found.flags.writeable
+    np.testing.assert_array_equal(found, values)
+
+
+def test_read_only_does_not_copy_without_need_nor_freeze_the_original():
+    values = np.arange(6, dtype=np.int32)
+    assert np.shares_memory(read_only(values), values)
+    assert values.flags.writeable
