@@ -56,7 +56,7 @@ browser:  ## Install Debian's chromium, which the browser tests drive
 		|| echo "chromium could not be installed: the browser tests will be skipped"
 
 docs: $(DEV)  ## Build the documentation into site/
-	@$(BIN)/python tools/make_cli_reference.py
+	@$(BIN)/python tools/make_cli_reference.py && $(BIN)/python tools/make_api_reference.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict && echo "site/index.html"
 
 bench: $(DEV)  ## Speed and memory, side by side in one run; writes docs/benchmarks.md (about half an hour)

@@ -1,4 +1,4 @@
-"""The contracts of import-linter in pyproject.toml refuse what they are there to refuse: shown on a package of stubs."""
+"""The contracts of import-linter in pyproject.toml refuse what they should: shown on a package of stubs."""
 
 import subprocess
 import sys
