@@ -148,7 +148,6 @@ def libraries(folder: str) -> Section:
     cases = [
         ("kinfolk, exact", exact, truth),
         ("kinfolk, ivf, recall ≥ 0.99", m := measure(kinfolk_graph, path, "ivf"), m.result[2]),
-        ("kinfolk, hnsw, recall ≥ 0.99", m := measure(kinfolk_graph, path, "hnsw"), m.result[2]),
         ("scikit-learn, brute force", m := measure(scikit_learn, path), m.result),
         ("pynndescent, its defaults", m := measure(pynndescent, path), m.result),
     ]

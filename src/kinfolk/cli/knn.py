@@ -17,7 +17,7 @@ def knn(
         Path, typer.Option("--out", "-o", help="graph.npz, or a name without a suffix for a memory-mapped folder.")
     ],
     k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; 80, or all if fewer.")] = None,
-    method: Annotated[str, typer.Option(help="auto, exact, ivf or hnsw.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, exact or ivf.")] = "auto",
     recall: Annotated[float, typer.Option(help="Share of the true neighbours an approximate search must find.")] = 0.99,
     part: options.Part = None,
     labels: options.Labels = None,

@@ -6,14 +6,19 @@ s(i, j) == s(j, i) to the last bit, equal vectors have equal similarities, and a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-ROUNDING = np.float32(2e-6)  # two ways to add up one float32 inner product differ by less than this
+from kinfolk._core.threads import deal
+
+ROUNDING = np.float32(2e-6)  # two orders of adding up one float32 inner product differ by less than this
+ROWS_AT_ONCE = 1024  # queries of one thread; fewer are not worth starting threads for
 
 
-@nb.njit(fastmath=True, cache=True)
+@nb.njit(fastmath=True, nogil=True, cache=True)
 def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     total = np.float32(0.0)
     for d in range(a.shape[0]):
@@ -21,7 +26,7 @@ def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     return min(max(total, np.float32(-1.0)), np.float32(1.0))
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _rank(
     queries: NDArray[np.float32],
     targets: NDArray[np.float32],
@@ -31,12 +36,14 @@ def _rank(
     similarities: NDArray[np.float32],
     lowest: NDArray[np.float32],
 ) -> None:
-    k = indices.shape[1]
-    for q in nb.prange(queries.shape[0]):
-        ids = np.empty(candidates.shape[1], dtype=np.int64)
-        scores = np.empty(candidates.shape[1], dtype=np.float32)
+    """Write the k best candidates of each query, and the similarity of its last candidate."""
+    k, m = indices.shape[1], candidates.shape[1]
+    ids = np.empty(m, dtype=np.int64)
+    scores = np.empty(m, dtype=np.float32)
+    for q in range(queries.shape[0]):
         found = 0
-        for candidate in candidates[q]:
+        for c in range(m):
+            candidate = candidates[q, c]
             if candidate < 0 or candidate == own_rows[q]:
                 continue
             score = _cosine(queries[q], targets[candidate])
@@ -46,32 +53,19 @@ def _rank(
                 at -= 1
             scores[at], ids[at] = score, candidate
             found += 1
-        kept = min(k, found)
-        indices[q, :kept] = ids[:kept]
-        similarities[q, :kept] = scores[:kept]
-        indices[q, kept:] = -1
+        for r in range(k):
+            if r < found:
+                indices[q, r], similarities[q, r] = ids[r], scores[r]
+            else:
+                indices[q, r] = -1
         lowest[q] = scores[found - 1] if found else np.float32(1.0)
 
 
-@nb.njit(parallel=True, cache=True)
-def _rank_all(
-    rows: NDArray[np.int64],
-    queries: NDArray[np.float32],
-    targets: NDArray[np.float32],
-    own_rows: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    similarities: NDArray[np.float32],
-) -> None:
-    k = indices.shape[1]
-    for u in nb.prange(len(rows)):
-        q = rows[u]
-        negative = np.empty(targets.shape[0], dtype=np.float32)
-        for t in range(targets.shape[0]):
-            negative[t] = np.float32(np.inf) if t == own_rows[q] else -_cosine(queries[q], targets[t])
-        order = np.argsort(negative, kind="mergesort")
-        for r in range(k):
-            indices[q, r] = order[r]
-            similarities[q, r] = -negative[order[r]]
+@nb.njit(nogil=True, cache=True)
+def _cosines(query: NDArray[np.float32], targets: NDArray[np.float32], cosines: NDArray[np.float32]) -> None:
+    """Write the cosines of one query with every target."""
+    for t in range(len(targets)):
+        cosines[t] = _cosine(query, targets[t])
 
 
 def rank_candidates(
@@ -98,10 +92,32 @@ def rank_candidates(
     indices = np.empty((len(queries), k), dtype=np.int32)
     similarities = np.empty((len(queries), k), dtype=np.float32)
     lowest = np.empty(len(queries), dtype=np.float32)
-    _rank(queries, targets, own_rows, candidates, indices, similarities, lowest)
+
+    def rank(start: int) -> None:
+        part = slice(start, start + ROWS_AT_ONCE)
+        results = indices[part], similarities[part], lowest[part]
+        _rank(queries[part], targets, own_rows[part], candidates[part], *results)
+
+    def compare_with_all(query: int) -> None:
+        cosines = np.empty(len(targets), dtype=np.float32)
+        _cosines(queries[query], targets, cosines)
+        if own_rows[query] >= 0:
+            cosines[own_rows[query]] = -np.inf
+        indices[query] = np.argsort(-cosines, kind="stable")[:k]
+        similarities[query] = cosines[indices[query]]
+
+    _for_each(rank, range(0, len(queries), ROWS_AT_ONCE), several=1)
     unsettled = indices[:, -1] < 0
     if exact and candidates.shape[1] < len(targets):
         unsettled |= similarities[:, -1] <= lowest + ROUNDING
-    if unsettled.any():
-        _rank_all(np.flatnonzero(unsettled), queries, targets, own_rows, indices, similarities)
+    _for_each(compare_with_all, np.flatnonzero(unsettled).tolist(), several=64)
     return indices, similarities
+
+
+def _for_each(work: Callable[[int], None], parts: Sequence[int], several: int) -> None:
+    """Do the work of each part, with threads where there are more than `several`."""
+    if len(parts) > several:
+        deal(work, parts)
+    else:
+        for part in parts:
+            work(part)

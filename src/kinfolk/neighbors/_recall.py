@@ -1,8 +1,6 @@
-"""How much of the exact answer an approximate search finds, and how far its effort must go."""
+"""The recall of an approximate search on a sample of queries, and the cheapest search that reaches a recall."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +17,17 @@ def sample_truth(
 
     Without queries the targets themselves are the queries; a query is then among its own true neighbours.
     """
-    asked = targets if queries is None else queries
-    rows = np.sort(np.random.default_rng(seed).choice(len(asked), min(SAMPLE, len(asked)), replace=False))
-    truth = faiss.knn(asked[rows], targets, k, metric=faiss.METRIC_INNER_PRODUCT)[1]
-    return asked[rows], rows if queries is None else np.full(len(rows), -1), truth
+    population = targets if queries is None else queries
+    rows = np.sort(np.random.default_rng(seed).choice(len(population), min(SAMPLE, len(population)), replace=False))
+    truth = faiss.knn(population[rows], targets, k, metric=faiss.METRIC_INNER_PRODUCT)[1]
+    return population[rows], rows if queries is None else np.full(len(rows), -1), truth
 
 
 def largest_share(shares: NDArray[np.float32], counts: NDArray[np.bool_], wanted: float) -> tuple[float, float]:
     """Return the largest share that finds enough of the neighbours that count, with its recall.
 
     `shares` is the largest share at which a true neighbour is found (q, k). The mean recall must lie one standard error
-    above what was asked, so that another sample would say the same.
+    above the one wanted, so that another sample would agree.
 
     >>> share, recall = largest_share(np.array([[0.9, 0.5], [0.8, 0.7]]), np.ones((2, 2), dtype=bool), 0.75)
     >>> round(share, 3), recall
@@ -42,24 +40,6 @@ def largest_share(shares: NDArray[np.float32], counts: NDArray[np.bool_], wanted
         mean, error = _mean_recall(shares >= levels[middle], counts)
         low, high = (middle, high) if mean - error >= wanted else (low, middle - 1)
     return float(levels[low]), _mean_recall(shares >= levels[low], counts)[0]
-
-
-def tune_effort(
-    search: Callable[[NDArray[np.float32], int], NDArray[np.int64]],
-    efforts: Iterable[int],
-    sample: NDArray[np.float32],
-    own_rows: NDArray[np.int64],
-    truth: NDArray[np.int64],
-    wanted: float,
-) -> tuple[int, float] | None:
-    """Return the first effort at which `search(sample, effort)` finds enough, with its recall; None when none does."""
-    for effort in efforts:
-        found = search(sample, effort)
-        hits = np.array([np.isin(t, f) for t, f in zip(truth, found, strict=True)])
-        mean, error = _mean_recall(hits, truth != own_rows[:, None])
-        if mean - error >= wanted:
-            return effort, mean
-    return None
 
 
 def _mean_recall(hits: NDArray[np.bool_], counts: NDArray[np.bool_]) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Graphs on disk: one `.npz`, a folder that opens memory-mapped, and work that can be taken up again.
 
 A folder holds indices.npy, similarities.npy and graph.json. While a graph is computed the folder has a hidden name
-beside its final one; graph.json there says how many rows are done, and the same call continues behind them.
+beside its final one; progress.json there holds how many rows are done, and the same call continues behind them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,27 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, refuse_existing, replacing
-from kinfolk.neighbors.graph import NeighborGraph
 
-VERSION = 1
+VERSION = 1  # of the format; a file with a higher one is refused
+FACTS = ("n_targets", "method", "recall", "square", "version")
+
+
+class GraphFields(TypedDict):
+    """What a file holds: the arguments of `NeighborGraph`."""
+
+    indices: NDArray[np.int32]
+    similarities: NDArray[np.float32]
+    n_targets: int
+    method: str
+    recall: float | None
+    square: bool
 
 
 def check_target(path: Path, force: bool) -> None:
@@ -32,23 +43,23 @@ def check_target(path: Path, force: bool) -> None:
     refuse_existing(path, force)
 
 
-def save_graph(graph: NeighborGraph, path: str | os.PathLike[str], force: bool = False) -> None:
+def write_graph(fields: GraphFields, path: str | os.PathLike[str], force: bool = False) -> None:
     """Write a graph to `path`: an `.npz` file, or a folder under a name without a suffix."""
     check_target(Path(path), force)
     with replacing(path, force) as temporary:
         if Path(path).suffix == ".npz":
-            np.savez(temporary, indices=graph.indices, similarities=graph.similarities, **_facts(graph))
+            np.savez(temporary, indices=fields["indices"], similarities=fields["similarities"], **_facts(fields))
         else:
             temporary.mkdir()
-            np.save(temporary / "indices.npy", graph.indices)
-            np.save(temporary / "similarities.npy", graph.similarities)
-            (temporary / "graph.json").write_text(json.dumps(_facts(graph)))
+            np.save(temporary / "indices.npy", fields["indices"])
+            np.save(temporary / "similarities.npy", fields["similarities"])
+            (temporary / "graph.json").write_text(json.dumps(_facts(fields)))
 
 
-def load_graph(path: str | os.PathLike[str]) -> NeighborGraph:
-    """Read a graph that kinfolk or learn-to-cluster wrote, and check it."""
+def read_graph(path: str | os.PathLike[str]) -> GraphFields:
+    """Read a graph that kinfolk or learn-to-cluster wrote; `NeighborGraph.validate` checks its rows."""
     if Path(path).is_dir():
-        return _load_folder(Path(path))
+        return _read_folder(Path(path))
     file = existing_file(path)
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
@@ -57,15 +68,13 @@ def load_graph(path: str | os.PathLike[str]) -> NeighborGraph:
             missing = {"indices", "similarities", "n_targets"} - set(arrays)
             if missing:
                 raise InputError(f"{file} is not a graph: {', '.join(sorted(missing))} is missing")
-            facts = {
-                name: arrays[name].item() for name in ("n_targets", "method", "recall", "square") if name in arrays
-            }
-            return _graph(arrays["indices"], arrays["similarities"], facts, file)
+            facts = {name: arrays[name].item() for name in FACTS if name in arrays}
+            return _fields(arrays["indices"], arrays["similarities"], facts, file)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
         raise _damaged(file, error) from error
 
 
-def _load_folder(folder: Path) -> NeighborGraph:
+def _read_folder(folder: Path) -> GraphFields:
     facts_file = folder / "graph.json"
     if not facts_file.exists():
         raise InputError(f"{folder} is not a graph folder: graph.json is missing")
@@ -74,19 +83,20 @@ def _load_folder(folder: Path) -> NeighborGraph:
         indices, similarities = (
             np.load(existing_file(folder / f"{name}.npy"), mmap_mode="r") for name in ("indices", "similarities")
         )
-        return _graph(indices, similarities, facts, folder)
-    except (ValueError, OSError, EOFError, TypeError, AttributeError) as error:
+        return _fields(indices, similarities, facts, folder)
+    except (ValueError, OSError, EOFError, TypeError, AttributeError, KeyError) as error:
         raise _damaged(folder, error) from error
 
 
 def _damaged(source: Path, error: Exception) -> InputError:
     if isinstance(error, InputError):
         return error
-    why = "" if "pickle" in str(error) else f": {error}"  # what numpy takes any other file for, with unsafe advice
+    # numpy takes any other file for a pickle, and its advice on pickles is unsafe
+    why = "" if "pickle" in str(error) else f": {error}"
     return InputError(f"{source} is damaged or not a graph, such as kinfolk knn writes{why}")
 
 
-def _graph(indices: NDArray[Any], similarities: NDArray[Any], facts: dict[str, Any], source: Path) -> NeighborGraph:
+def _fields(indices: NDArray[Any], similarities: NDArray[Any], facts: dict[str, Any], source: Path) -> GraphFields:
     if facts.get("version", VERSION) > VERSION:
         raise InputError(f"{source} was written by a newer kinfolk (format {facts['version']}): upgrade to read it")
     if indices.dtype.kind not in "iu" or similarities.dtype.kind != "f":
@@ -95,7 +105,7 @@ def _graph(indices: NDArray[Any], similarities: NDArray[Any], facts: dict[str, A
             f"{indices.dtype} and {similarities.dtype}"
         )
     recall = facts.get("recall")
-    return NeighborGraph(
+    return GraphFields(
         indices=indices if isinstance(indices, np.memmap) else indices.astype(np.int32, copy=False),
         similarities=similarities
         if isinstance(similarities, np.memmap)
@@ -104,17 +114,17 @@ def _graph(indices: NDArray[Any], similarities: NDArray[Any], facts: dict[str, A
         method=str(facts.get("method", "given")),
         recall=None if recall is None else float(recall),
         square=bool(facts.get("square", True)),
-    ).validate()
+    )
 
 
-def _from_distances(data: NDArray[Any], file: Path) -> NeighborGraph:
+def _from_distances(data: NDArray[Any], file: Path) -> GraphFields:
     """Turn learn-to-cluster's (n, 2, k) array (neighbours, 1 - cosine; usually self first) into a graph."""
     if data.ndim != 3 or data.shape[1] != 2 or data.dtype.kind not in "fiu":
         raise InputError(f"{file}: 'data' must be numbers of the shape (n, 2, k), not {data.dtype} {data.shape}")
     neighbors, similarities = data[:, 0].astype(np.int64), 1.0 - data[:, 1].astype(np.float32)
     is_self = neighbors == np.arange(len(data))[:, None]
     if is_self.any():
-        # one column goes: self where it stands, the last neighbour in rows without it
+        # one column is dropped: self where it is listed, the last neighbour in rows without it
         is_self[~is_self.any(axis=1), -1] = True
         if (is_self.sum(axis=1) != 1).any():
             raise InputError(f"{file}: row {int(np.argmax(is_self.sum(axis=1) != 1))} lists itself twice")
@@ -123,23 +133,26 @@ def _from_distances(data: NDArray[Any], file: Path) -> NeighborGraph:
     if neighbors.min(initial=0) < 0 or neighbors.max(initial=0) >= len(data):
         raise InputError(f"{file}: a neighbour outside 0..{len(data) - 1}, the rows of the file")
     order = np.argsort(-similarities, axis=1, kind="stable")
-    return NeighborGraph(
-        np.take_along_axis(neighbors, order, axis=1).astype(np.int32),
-        np.take_along_axis(np.clip(similarities, -1, 1), order, axis=1),
+    return GraphFields(
+        indices=np.take_along_axis(neighbors, order, axis=1).astype(np.int32),
+        similarities=np.take_along_axis(np.clip(similarities, -1, 1), order, axis=1),
         n_targets=len(data),
-    ).validate()
+        method="given",
+        recall=None,
+        square=True,
+    )
 
 
-def _facts(graph: NeighborGraph) -> dict[str, Any]:
-    facts = dict(n_targets=graph.n_targets, method=graph.method, square=graph.square, version=VERSION)
-    return facts if graph.recall is None else facts | dict(recall=graph.recall)
+def _facts(fields: GraphFields) -> dict[str, Any]:
+    facts = dict(n_targets=fields["n_targets"], method=fields["method"], square=fields["square"], version=VERSION)
+    return facts if fields["recall"] is None else facts | dict(recall=fields["recall"])
 
 
 @dataclass
 class PartialGraph:
     """A graph that grows on disk, row block by row block; a later run of the same work continues it.
 
-    `order` says which rows come when. It is kept with the rows, so that a later run cannot miss any.
+    `order` is the order in which rows are written. It is kept on disk, so that a later run cannot miss any.
     """
 
     folder: Path
@@ -185,17 +198,19 @@ class PartialGraph:
         with replacing(self.folder / "progress.json", force=True) as temporary:
             temporary.write_text(json.dumps(dict(done=self.done, fingerprint=self.fingerprint)))
 
-    def finish(self, graph: NeighborGraph, force: bool) -> NeighborGraph:
-        """Give the graph its final name and open it from there."""
-        save_graph(graph, self.target, force=force) if self.target.suffix == ".npz" else self._rename(graph, force)
+    def finish(self, fields: GraphFields, force: bool) -> None:
+        """Give the graph its final name and remove the working files."""
+        if self.target.suffix == ".npz":
+            write_graph(fields, self.target, force=force)
+        else:
+            self._rename(fields, force)
         for leftover in self.folder.glob("*"):
             leftover.unlink()
         if self.folder.exists():
             self.folder.rmdir()
-        return load_graph(self.target)
 
-    def _rename(self, graph: NeighborGraph, force: bool) -> None:
-        (self.folder / "graph.json").write_text(json.dumps(_facts(graph)))
+    def _rename(self, fields: GraphFields, force: bool) -> None:
+        (self.folder / "graph.json").write_text(json.dumps(_facts(fields)))
         with replacing(self.target, force=force) as temporary:
             self.folder.replace(temporary)
             for working_file in ("progress.json", "order.npy"):

@@ -25,7 +25,7 @@ class ExactSearch:
     recall: ClassVar[float] = 1.0
 
     def order(self, queries: NDArray[np.float32] | None) -> NDArray[np.int64]:
-        """Return the order of the queries: any will do."""
+        """Return the order of the queries: that of the rows."""
         return np.arange(len(self.targets if queries is None else queries))
 
     def candidates(self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -4,29 +4,45 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core.checks import check_choice, is_whole
+from kinfolk._core.errors import InputError
+from kinfolk.features import Matrix
+from kinfolk.neighbors._store import GraphFields, read_graph, write_graph
+from kinfolk.neighbors.to_igraph import to_igraph
+from kinfolk.neighbors.to_networkx import to_networkx
+from kinfolk.neighbors.to_pyg import to_pyg
 
 if TYPE_CHECKING:
     import igraph
     import networkx
     import torch_geometric.data
 
+VALIDATED_BYTES = 16 << 20  # rows are validated in blocks of about this size, so that a memory map stays on disk
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NeighborGraph:
     """The k nearest neighbours of each row by cosine similarity; a row is never its own neighbour.
 
-    Shapes: indices (n, k) int32, similarities (n, k) float32, both in memory or memory-mapped; each row falls from the
-    most to the least similar, the lower row number first among equals. `n_targets` is the number of rows that can be
-    neighbours: n itself, or the size of the reference when the rows are `queries` against it. `recall` is the share
-    of the true neighbours found, measured on a sample (1.0 for exact search, None for a graph read from elsewhere).
+    Parameters
+    ----------
+    indices : (n, k) int32, the neighbours of each row from the most to the least similar, the lower row number first
+        among equals; in memory or memory-mapped.
+    similarities : (n, k) float32, aligned with `indices`.
+    n_targets : number of rows that can be neighbours: n itself, or the size of the reference where the rows are
+        `queries` against it.
+    method : the search that found the neighbours; "given" for a graph read from elsewhere.
+    recall : share of the true neighbours found, measured on a sample; 1.0 for exact search, None where unknown.
+    square : whether the rows are their own targets; False for queries against a reference.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
     >>> g
@@ -66,13 +82,13 @@ class NeighborGraph:
 
     def restrict(self, k: int) -> NeighborGraph:
         """Return the graph of the k best neighbours: a view, nothing is copied or searched."""
-        if not 1 <= k <= self.k:
+        if not is_whole(k) or k > self.k:
             raise InputError(f"k must lie between 1 and {self.k}, the neighbours this graph has, not {k}")
         return replace(self, indices=self.indices[:, :k], similarities=self.similarities[:, :k])
 
     def validate(self) -> NeighborGraph:
         """Check every row: numbers in range, self absent, no neighbour twice, finite, best first."""
-        step = max(1, (16 << 20) // (8 * self.k))
+        step = max(1, VALIDATED_BYTES // max(8 * self.k, 1))
         for start in range(0, len(self), step):
             indices, similarities = self.indices[start : start + step], self.similarities[start : start + step]
             in_order = np.sort(indices, axis=1)
@@ -99,16 +115,23 @@ class NeighborGraph:
     def symmetric(self, rule: Literal["union", "mutual"] = "union") -> sparse.csr_array:
         """Return the undirected graph as an (n, n) sparse matrix of similarities.
 
-        union: an edge where i is a neighbour of j or j of i; mutual: where both are.
+        Parameters
+        ----------
+        rule : "union": an edge where i is a neighbour of j or j of i; "mutual": where both are.
 
+        Returns
+        -------
+        (n, n) symmetric matrix; explicit zeros are edges.
+
+        Examples
+        --------
         >>> import kinfolk as kf
         >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [1, 0.3]], k=1)
         >>> g.symmetric("union").nnz, g.symmetric("mutual").nnz
         (4, 2)
         """
         self._must_be_square("made symmetric")
-        if rule not in ("union", "mutual"):
-            raise InputError(f"rule must be 'union' or 'mutual', not {rule!r}")
+        check_choice("rule", rule, ("union", "mutual"))
         edges = self.to_scipy()
         # combined by position instead of by value: scipy would drop edges whose similarity is exactly zero
         position = sparse.csr_array((np.arange(1, edges.nnz + 1), edges.indices, edges.indptr), shape=edges.shape)
@@ -119,52 +142,37 @@ class NeighborGraph:
 
     def to_networkx(self) -> networkx.Graph:
         """Return an undirected networkx graph, every row a node, the similarity of an edge as its weight."""
-        nx = _extra("networkx", "networkx", "networkx")
-        return nx.from_scipy_sparse_array(self.symmetric("union"))
+        return to_networkx(self.symmetric("union"))
 
     def to_igraph(self) -> igraph.Graph:
-        """Return an undirected igraph graph with edge weights (igraph is GPL: an extra)."""
-        ig = _extra("igraph", "igraph", "igraph")
-        upper = sparse.triu(self.symmetric("union"), k=1).tocoo()
-        edges = np.stack([upper.row, upper.col], axis=1)
-        return ig.Graph(n=len(self), edges=edges, edge_attrs={"weight": upper.data})
+        """Return an undirected igraph graph with edge weights (igraph is GPL: the extra `leiden` brings it)."""
+        return to_igraph(self.symmetric("union"))
 
-    def to_pyg(self, X: Any = None) -> torch_geometric.data.Data:
+    def to_pyg(self, X: Matrix | None = None) -> torch_geometric.data.Data:
         """Return PyTorch Geometric data: edges point from neighbour to row, as messages flow; X becomes `x`."""
-        data = _extra("torch_geometric.data", "pyg", "torch-geometric")
-        import torch
-
-        from kinfolk.features import as_matrix
-
-        self._must_be_square("given to PyTorch Geometric")
-        rows = np.repeat(np.arange(len(self)), self.k)
-        edges = np.stack([self.indices.flatten().astype(np.int64), rows])
-        weights = torch.from_numpy(self.similarities.flatten())
-        x = None if X is None else torch.from_numpy(np.array(as_matrix(X), dtype=np.float32))
-        return data.Data(x=x, edge_index=torch.from_numpy(edges), edge_attr=weights, num_nodes=len(self))
+        self._must_be_square("converted to PyTorch Geometric")
+        return to_pyg(self.indices, self.similarities, X)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write to one `.npz` file, or to a folder that opens memory-mapped (a name without a suffix)."""
-        from kinfolk.neighbors._store import save_graph
-
-        save_graph(self, path, force=force)
+        write_graph(self.fields(), path, force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> NeighborGraph:
         """Read what `save` wrote, or a learn-to-cluster kNN file: an `.npz` of shape (n, 2, k) with distances."""
-        from kinfolk.neighbors._store import load_graph
+        return cls(**read_graph(path)).validate()
 
-        return load_graph(path)
+    def fields(self) -> GraphFields:
+        """Return what a file of the graph holds, by name."""
+        return GraphFields(
+            indices=self.indices,
+            similarities=self.similarities,
+            n_targets=self.n_targets,
+            method=self.method,
+            recall=self.recall,
+            square=self.square,
+        )
 
     def _must_be_square(self, what: str) -> None:
         if not self.square:
             raise InputError(f"a graph of queries against other rows cannot be {what}: its two sides differ")
-
-
-def _extra(module: str, extra: str, package: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(extra, package) from error

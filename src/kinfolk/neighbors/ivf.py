@@ -1,11 +1,11 @@
-"""Inverted lists, looked up in both directions, as matrix products.
+"""Inverted lists, probed in both directions, as matrix products.
 
-Rows are sorted into cells around centroids. Row x looks into every cell whose centroid c is at least `share` times as
-similar as the nearest one, <x, c> >= share max <x, c'>: a clear row into a few cells, a doubtful one into many. Rows i
-and j are compared where i looks into j's cell or j into i's. The second direction is what faiss's lists lack: where
-classes are smaller than k, the last neighbours of a row lie in cells it does not look into, but many of them look into
-its own. The queries that meet one list are multiplied with it together, not one after the other (benchmarks/knn.py
-measures both).
+Rows are sorted into cells around centroids. Row x probes every cell whose centroid c is at least `share` times as
+similar as the nearest one, <x, c> >= share max <x, c'>: few cells for a row near one centroid, many for a row between
+several. Rows i and j are compared where i probes j's cell or j probes i's. The second direction is what faiss's lists
+lack: where classes are smaller than k, the last neighbours of a row lie in cells it does not probe, but many of them
+probe its own. The queries that probe one list are multiplied with it together, not one after the other
+(benchmarks/knn.py measures both).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kinfolk._core.threads import deal
 from kinfolk.neighbors._recall import largest_share, sample_truth
 from kinfolk.neighbors.exact import SLACK
 
-POINTS_PER_CENTROID = 48
-KMEANS_ROUNDS = 6
-QUERIES_AT_ONCE = 4096
-LEAST_NEARNESS = np.float32(1e-6)  # a row that points away from every centroid
-MOST_LOOKED_INTO = 1 / 8  # mean share of the cells beyond which exact search is as cheap
+POINTS_PER_CENTROID = 48  # rows that k-means learns from; faiss warns below 39
+KMEANS_ROUNDS = 6  # the recall is tuned afterwards: better centroids would only save probes
+QUERIES_AT_ONCE = 4096  # of one thread: products large enough for BLAS, scores that stay in the cache
+LEAST_NEARNESS = np.float32(1e-6)  # replaces the nearness of a row that points away from every centroid
+MOST_PROBED = 1 / 8  # mean share of the cells beyond which exact search is as cheap
 
 
 @dataclass(frozen=True)
@@ -65,29 +65,33 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Looks:
-    """Which cells rows look into: those of row r are cells[starts[r] : starts[r + 1]]; own (rows,) the nearest one."""
+class Probes:
+    """The cells that rows probe: those of row r are cells[starts[r] : starts[r + 1]]; own (rows,) the nearest one."""
 
     starts: NDArray[np.int64]
     cells: NDArray[np.int32]
     own: NDArray[np.int32]
 
     @classmethod
-    def of(cls, rows: NDArray[np.float32], centroids: NDArray[np.float32], share: float) -> Looks:
-        """Let every row look into the cells that are at least `share` times as similar as its nearest one."""
+    def of(cls, rows: NDArray[np.float32], centroids: NDArray[np.float32], share: float) -> Probes:
+        """Return for every row the cells that are at least `share` times as similar as its nearest one."""
         parts = []
         for start in range(0, len(rows), QUERIES_AT_ONCE):
             nearness = rows[start : start + QUERIES_AT_ONCE] @ centroids.T
-            parts.append(_look(nearness, np.float32(share)))
-        counts, cells, own = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return cls(np.concatenate([[0], np.cumsum(counts)]), cells, own)
+            own = nearness.argmax(axis=1)
+            nearest = np.take_along_axis(nearness, own[:, None], axis=1)
+            probed = nearness >= np.float32(share) * np.maximum(nearest, LEAST_NEARNESS)
+            probed[np.arange(len(own)), own] = True
+            parts.append((probed.sum(axis=1), np.nonzero(probed)[1].astype(np.int32), own.astype(np.int32)))
+        counts, cells, nearest_cells = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(np.concatenate([[0], np.cumsum(counts)]), cells, nearest_cells)
 
-    def take(self, rows: NDArray[np.int64]) -> Looks:
-        """Return the looks of some rows."""
+    def take(self, rows: NDArray[np.int64]) -> Probes:
+        """Return the probes of some rows."""
         counts = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(counts)])
         positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], counts)
-        return Looks(starts, self.cells[positions], self.own[rows])
+        return Probes(starts, self.cells[positions], self.own[rows])
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -97,16 +101,16 @@ class Looks:
 
 @dataclass(frozen=True)
 class IvfSearch:
-    """Cells looked into as far as the recall that was asked needs.
+    """Inverted lists, probed as far as the wanted recall needs.
 
-    `visitors` are for each cell the targets that look into it. Memory: the targets once more, sorted by cell, and 12
-    bytes for each look (some tens of looks a target).
+    `visitors` are for each cell the targets that probe it. Memory: the targets once more, sorted by cell, and 12 bytes
+    for each probe (some tens of probes a target).
     """
 
     cells: Cells
     targets: NDArray[np.float32]
     sorted_targets: NDArray[np.float32]
-    looks: Looks
+    probes: Probes
     visitors: NDArray[np.int64]
     visitor_starts: NDArray[np.int64]
     share: float
@@ -121,49 +125,49 @@ class IvfSearch:
         cells = Cells.build(targets, seed)
         sample, own_rows, truth = sample_truth(targets, queries, k, seed)
         share, reached = largest_share(_shares(cells, targets, sample, truth), truth != own_rows[:, None], recall)
-        looked_into = len(Looks.of(sample, cells.centroids, share).cells) / len(sample)
-        if looked_into > MOST_LOOKED_INTO * len(cells.centroids):
+        probed = len(Probes.of(sample, cells.centroids, share).cells) / len(sample)
+        if probed > MOST_PROBED * len(cells.centroids):
             return None
-        return cls.looking(cells, targets, share, reached)
+        return cls.probing(cells, targets, share, reached)
 
     @classmethod
-    def looking(cls, cells: Cells, targets: NDArray[np.float32], share: float, recall: float) -> IvfSearch:
+    def probing(cls, cells: Cells, targets: NDArray[np.float32], share: float, recall: float) -> IvfSearch:
         """Return the search with a given `share`."""
-        looks = Looks.of(targets, cells.centroids, share)
-        entries, starts = _grouped(looks.cells, len(cells.centroids))
-        return cls(cells, targets, targets[cells.members], looks, looks.rows[entries], starts, share, recall)
+        probes = Probes.of(targets, cells.centroids, share)
+        entries, starts = _grouped(probes.cells, len(cells.centroids))
+        return cls(cells, targets, targets[cells.members], probes, probes.rows[entries], starts, share, recall)
 
     def order(self, queries: NDArray[np.float32] | None) -> NDArray[np.int64]:
         """Return the queries cell after cell: neighbours in this order share the lists they are compared with."""
         if queries is None:
             return self.cells.members
-        return np.argsort(Looks.of(queries, self.cells.centroids, 1.0).own, kind="stable")
+        return np.argsort(Probes.of(queries, self.cells.centroids, 1.0).own, kind="stable")
 
     def candidates(self, queries: NDArray[np.float32], own_rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         """Return at least k candidates for each query, unordered, -1 where there are fewer: (q, m)."""
         themselves = own_rows[0] >= 0
-        looks = self.looks.take(own_rows) if themselves else Looks.of(queries, self.cells.centroids, self.share)
+        probes = self.probes.take(own_rows) if themselves else Probes.of(queries, self.cells.centroids, self.share)
         chunks = [np.arange(s, min(s + QUERIES_AT_ONCE, len(queries))) for s in range(0, len(queries), QUERIES_AT_ONCE)]
-        return np.concatenate(deal(lambda c: self._search(queries[c], looks.take(c), k + SLACK), chunks))
+        return np.concatenate(deal(lambda c: self._search(queries[c], probes.take(c), k + SLACK), chunks))
 
-    def _search(self, queries: NDArray[np.float32], looks: Looks, k: int) -> NDArray[np.int64]:
+    def _search(self, queries: NDArray[np.float32], probes: Probes, k: int) -> NDArray[np.int64]:
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         best_ids = np.full((len(queries), k), -1, dtype=np.int64)
-        looked = np.zeros((len(queries), len(self.cells.centroids)), dtype=np.bool_)
-        rows = looks.rows
-        # the own cell first: once it has filled the heaps, little of what follows has to be sorted in
-        first = looks.cells == looks.own[rows]
+        probed = np.zeros((len(queries), len(self.cells.centroids)), dtype=np.bool_)
+        rows = probes.rows
+        # the own cell first: once it has filled the heaps, few of the later products enter them
+        first = probes.cells == probes.own[rows]
         for entries in (np.flatnonzero(first), np.flatnonzero(~first)):
-            for cell, group in _groups(looks.cells[entries]):
-                asking = rows[entries[group]]
+            for cell, group in _groups(probes.cells[entries]):
+                probing = rows[entries[group]]
                 span = slice(self.cells.starts[cell], self.cells.starts[cell + 1])
-                products = queries[asking] @ self.sorted_targets[span].T
-                _offer(products, asking, self.cells.members[span], best, best_ids, looked, self.cells.of_target)
-        looked[rows, looks.cells] = True
-        for cell, asking in _groups(looks.own):
+                products = queries[probing] @ self.sorted_targets[span].T
+                _offer(products, probing, self.cells.members[span], best, best_ids, probed, self.cells.of_target)
+        probed[rows, probes.cells] = True
+        for cell, members in _groups(probes.own):
             others = self.visitors[self.visitor_starts[cell] : self.visitor_starts[cell + 1]]
-            products = queries[asking] @ self.targets[others].T
-            _offer(products, asking, others, best, best_ids, looked, self.cells.of_target)
+            products = queries[members] @ self.targets[others].T
+            _offer(products, members, others, best, best_ids, probed, self.cells.of_target)
         return best_ids
 
 
@@ -183,48 +187,25 @@ def _shares(
     return shares
 
 
-@nb.njit(parallel=True, cache=True)
-def _look(
-    nearness: NDArray[np.float32], share: np.float32
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return how many cells each row looks into, these cells one row after the other, and the nearest of each row."""
-    n, count = nearness.shape
-    own = np.empty(n, dtype=np.int32)
-    counts = np.zeros(n, dtype=np.int64)
-    for row in nb.prange(n):
-        own[row] = np.argmax(nearness[row])
-        least = share * max(nearness[row, own[row]], LEAST_NEARNESS)
-        for cell in range(count):
-            counts[row] += nearness[row, cell] >= least or cell == own[row]
-    ends = np.cumsum(counts)
-    cells = np.empty(ends[-1], dtype=np.int32)
-    for row in nb.prange(n):
-        least = share * max(nearness[row, own[row]], LEAST_NEARNESS)
-        at = ends[row] - counts[row]
-        for cell in range(count):
-            if nearness[row, cell] >= least or cell == own[row]:
-                cells[at] = cell
-                at += 1
-    return counts, cells, own
-
-
-@nb.njit(cache=True)
 def _grouped(numbers: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions of 0, 1, ... count - 1 in `numbers`, one number after the other, and where each starts."""
-    starts = np.zeros(count + 1, dtype=np.int64)
-    for number in numbers:
-        starts[number + 1] += 1
-    starts = np.cumsum(starts)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=count))])
     positions = np.empty(len(numbers), dtype=np.int64)
-    following = starts[:-1].copy()
-    for position, number in enumerate(numbers):
-        positions[following[number]] = position
-        following[number] += 1
+    _place(numbers, starts[:-1].copy(), positions)
     return positions, starts
 
 
+@nb.njit(nogil=True, cache=True)
+def _place(numbers: NDArray[np.int32], following: NDArray[np.int64], positions: NDArray[np.int64]) -> None:
+    """Write each position to the next free place of its number: a counting sort."""
+    for position in range(len(numbers)):
+        number = numbers[position]
+        positions[following[number]] = position
+        following[number] += 1
+
+
 def _groups(numbers: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Walk through the different numbers: (number, positions where it stands)."""
+    """Yield each different number with its positions."""
     order = np.argsort(numbers, kind="stable")
     bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
     for start, stop in pairwise(bounds):
@@ -258,15 +239,15 @@ def _offer(
     members: NDArray[np.int64],
     best: NDArray[np.float32],
     best_ids: NDArray[np.int64],
-    looked: NDArray[np.bool_],
+    probed: NDArray[np.bool_],
     cell_of: NDArray[np.int32],
 ) -> None:
-    """Offer the products to the heaps of their queries, except those met already in a cell the query looked into."""
+    """Add the products to the heaps of their queries, except those of targets in a cell that the query has probed."""
     for row in range(len(queries)):
         query = queries[row]
         values, ids = best[query], best_ids[query]
         for column in range(len(members)):
             if products[row, column] > values[0]:
                 target = members[column]
-                if not looked[query, cell_of[target]]:
+                if not probed[query, cell_of[target]]:
                     _sift_down(values, ids, products[row, column], target)

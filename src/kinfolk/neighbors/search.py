@@ -11,27 +11,27 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import check_choice, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import progress
-from kinfolk.features import Matrix, as_matrix, unit_rows
+from kinfolk.features import Matrix, UnitRows, as_matrix, unit_rows
 from kinfolk.neighbors._ranking import rank_candidates
 from kinfolk.neighbors._store import PartialGraph, check_target
 from kinfolk.neighbors.exact import ExactSearch
 from kinfolk.neighbors.graph import NeighborGraph
-from kinfolk.neighbors.hnsw import HnswSearch
 from kinfolk.neighbors.ivf import IvfSearch
 
-Method = Literal["auto", "exact", "ivf", "hnsw"]
-METHODS = ("auto", "exact", "ivf", "hnsw")
+Method = Literal["auto", "exact", "ivf"]
+METHODS = ("auto", "exact", "ivf")
 
-EXACT_BUDGET = 1e13  # multiplications and additions that count as affordable: one or two minutes on two cores
-CHUNK_ROWS = 8192
+EXACT_BUDGET = 1e13  # multiplications and additions of an affordable exact search: one or two minutes on two cores
+CHUNK_ROWS = 8192  # rows between two writes to disk: a few seconds of work at 100,000 rows
 
 
 class Search(Protocol):
     """A backend: proposes candidates for unit vectors and knows its recall.
 
-    `order` says in which order it likes the queries; `own_rows` are the targets that the queries themselves are, or -1.
+    `order` is the order of the queries it is fastest in; `own_rows` are the targets that the queries are, or -1.
     """
 
     @property
@@ -58,50 +58,58 @@ def knn_graph(
 ) -> NeighborGraph:
     """Return the k nearest neighbours by cosine of every row of X, or of every query among the rows of X.
 
-    Parameters: `method` "exact" (faiss, brute force), "ivf" (inverted lists, tuned until the recall measured on 1,000
-    rows reaches `recall`), "hnsw" (faiss, tuned likewise) or "auto": exact while 2 q n d operations stay below 1e13
-    (100,000 rows of 256 dimensions), else ivf. Where ivf would cost as much as exact search, exact search is done.
-    `out` writes to disk while it works: an `.npz`, or a name without a suffix for a folder that opens memory-mapped;
-    run the same call again after an interruption and it continues. Rows need not be normalised.
+    Parameters
+    ----------
+    X : (n, d) features; they need not be normalised, and rows given as `UnitRows` are neither checked nor normalised.
+    k : number of neighbours, below n (with `queries`: at most n).
+    method : "exact": brute force by faiss; "ivf": inverted lists, tuned until the recall measured on 1,000 rows reaches
+        `recall`, or exact search where that would cost as much; "auto": exact while 2 q n d operations stay below 1e13
+        (100,000 rows of 256 dimensions), else ivf.
+    queries : (q, d) other rows whose neighbours in X are wanted; a query that is also a row of X finds itself.
+    recall : share of the true neighbours that an approximate search must find.
+    out : write to disk while working: an `.npz`, or a name without a suffix for a folder that opens memory-mapped. The
+        same call continues after an interruption.
+    force : replace what is at `out`.
+    seed : the same number gives the same approximate graph.
+    show_progress : a progress bar, in a terminal only.
 
-    Shapes: X (n, d), queries (q, d)  ->  indices and similarities (n, k) or (q, k).
-    Memory: one float32 copy of X (a second one for ivf and hnsw), blocks of 8,192 rows, and the result unless `out`
-    is a folder.
+    Returns
+    -------
+    NeighborGraph with indices and similarities of the shape (n, k) or (q, k).
 
+    Memory: one float32 copy of X (two for ivf), blocks of 8,192 rows, and the result unless `out` is a folder.
+
+    Examples
+    --------
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [1, 0]])
     >>> knn_graph(X, k=1).indices.ravel()
     array([4, 0, 3, 2, 0], dtype=int32)
     >>> knn_graph(X, k=2, queries=np.array([[0.0, 2.0]])).indices
     array([[2, 3]], dtype=int32)
     """
-    targets = as_matrix(X)
-    asked = None if queries is None else as_matrix(queries)
-    _check_arguments(targets, asked, k, method, recall)
+    rows, query_rows = as_matrix(X), None if queries is None else as_matrix(queries)
+    _check_arguments(rows, query_rows, k, method, recall)
     if out is not None:
         check_target(Path(out), force)
-    unit = unit_rows(targets)
-    unit_queries = None if asked is None else unit_rows(asked)
+    unit = unit_rows(X if isinstance(X, UnitRows) else rows)
+    unit_queries = None if query_rows is None else unit_rows(queries if isinstance(queries, UnitRows) else query_rows)
     search = _choose(unit, unit_queries, k, method, recall, seed, show_progress)
     order = search.order(unit_queries)
     if out is None:
-        graph = _empty(len(order), k, len(targets), search, square=asked is None)
-        for rows, indices, similarities in _neighbors(search, unit, unit_queries, order, k, show_progress):
-            graph.indices[rows], graph.similarities[rows] = indices, similarities
-        return graph
-    name = _fingerprint(targets, asked, k, method, recall, seed)
-    partial = PartialGraph.open(out, order, k, name, force)
-    done, order = partial.done, partial.order
-    for _, indices, similarities in _neighbors(search, unit, unit_queries, order, k, show_progress, done):
-        partial.write(indices, similarities)
+        indices, similarities = np.empty((len(order), k), dtype=np.int32), np.empty((len(order), k), dtype=np.float32)
+        for found, nearest, cosines in _neighbors(search, unit, unit_queries, order, k, show_progress):
+            indices[found], similarities[found] = nearest, cosines
+        return NeighborGraph(indices, similarities, len(unit), search.method, search.recall, square=queries is None)
+    fingerprint = _fingerprint(rows, query_rows, k, method, recall, seed)
+    partial = PartialGraph.open(out, order, k, fingerprint, force)
+    remaining = _neighbors(search, unit, unit_queries, partial.order, k, show_progress, partial.done)
+    for _, nearest, cosines in remaining:
+        partial.write(nearest, cosines)
     graph = NeighborGraph(
-        partial.indices, partial.similarities, len(targets), search.method, search.recall, square=asked is None
+        partial.indices, partial.similarities, len(unit), search.method, search.recall, square=queries is None
     )
-    return partial.finish(graph, force)
-
-
-def _empty(rows: int, k: int, n_targets: int, search: Search, square: bool) -> NeighborGraph:
-    indices, similarities = np.empty((rows, k), dtype=np.int32), np.empty((rows, k), dtype=np.float32)
-    return NeighborGraph(indices, similarities, n_targets, search.method, search.recall, square)
+    partial.finish(graph.fields(), force)
+    return NeighborGraph.load(out)
 
 
 def _neighbors(
@@ -114,12 +122,11 @@ def _neighbors(
     done: int = 0,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]]:
     """Find the neighbours of the rows in `order` from `done` on, block after block: (rows, indices, similarities)."""
-    asked = unit if queries is None else queries
     with progress(f"neighbours ({search.method})", len(order), show_progress) as advance:
         advance(done)
         for start in range(done, len(order), CHUNK_ROWS):
             rows = order[start : start + CHUNK_ROWS]
-            block = asked[rows]
+            block = (unit if queries is None else queries)[rows]
             own_rows = rows if queries is None else np.full(len(rows), -1)
             candidates = search.candidates(block, own_rows, k + (queries is None))
             yield rows, *rank_candidates(block, unit, candidates, k, own_rows, exact=search.method == "exact")
@@ -138,35 +145,28 @@ def _choose(
     q = len(unit) if queries is None else len(queries)
     if method == "exact" or (method == "auto" and 2.0 * q * unit.size <= EXACT_BUDGET):
         return ExactSearch(unit)
-    backend = HnswSearch if method == "hnsw" else IvfSearch
-    with progress(f"preparing {backend.method}", 1, show_progress):
-        tuned = backend.tuned(unit, queries, k + (queries is None), recall, seed)
-    if tuned is not None:
-        return tuned
-    if method == "hnsw":
-        raise InputError(f"hnsw does not reach a recall of {recall} on these vectors: use method='ivf' or 'exact'")
-    return ExactSearch(unit)
+    with progress(f"preparing {IvfSearch.method}", 1, show_progress):
+        return IvfSearch.tuned(unit, queries, k + (queries is None), recall, seed) or ExactSearch(unit)
 
 
-def _check_arguments(targets: NDArray, asked: NDArray | None, k: int, method: str, recall: float) -> None:
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    if asked is not None and asked.shape[1] != targets.shape[1]:
+def _check_arguments(rows: NDArray, query_rows: NDArray | None, k: int, method: str, recall: float) -> None:
+    check_choice("method", method, METHODS)
+    if query_rows is not None and query_rows.shape[1] != rows.shape[1]:
         raise InputError(
-            f"queries have {asked.shape[1]} dimensions, the rows they are compared with {targets.shape[1]}"
+            f"queries have {query_rows.shape[1]} dimensions, the rows they are compared with {rows.shape[1]}"
         )
-    most = len(targets) - (asked is None)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most:
-        raise InputError(f"k must be a whole number from 1 to {most} for {len(targets)} rows, not {k!r}")
+    most = len(rows) - (query_rows is None)
+    if not is_whole(k) or k > most:
+        raise InputError(f"k must be a whole number from 1 to {most} for {len(rows)} rows, not {k!r}")
     if not 0 < recall <= 1:
         raise InputError(f"recall must lie above 0 and not above 1, not {recall}")
 
 
-def _fingerprint(targets: NDArray, asked: NDArray | None, k: int, method: str, recall: float, seed: int) -> str:
+def _fingerprint(rows: NDArray, query_rows: NDArray | None, k: int, method: str, recall: float, seed: int) -> str:
     """Return a name for this piece of work: its settings and a sample of its rows."""
     digest = hashlib.sha256(repr((k, method, recall, seed)).encode())
-    for matrix in (targets,) if asked is None else (targets, asked):
-        rows = np.unique(np.linspace(0, len(matrix) - 1, 256).astype(int))
+    for matrix in (rows,) if query_rows is None else (rows, query_rows):
+        sample = np.unique(np.linspace(0, len(matrix) - 1, 256).astype(int))
         digest.update(repr((matrix.shape, matrix.dtype.str)).encode())
-        digest.update(np.ascontiguousarray(matrix[rows]).tobytes())
+        digest.update(np.ascontiguousarray(matrix[sample]).tobytes())
     return digest.hexdigest()
