@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from kinfolk._core.memory import peak_memory_bytes
+
 
 class Measured(NamedTuple):
     seconds: float
@@ -32,17 +34,9 @@ def measure(function: Callable[..., Callable[[], Any]], *arguments: Any) -> Meas
 
 def _child(send: Any, function: Callable[..., Callable[[], Any]], arguments: tuple) -> None:
     work = function(*arguments)
-    # ru_maxrss would still remember the parent: the kernel's own high-water mark can be set back
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak is counted from here on
     before = psutil.Process().memory_info().rss
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    send.send(Measured(seconds, max(0, _peak() - before) / (1 << 30), result))
-
-
-def _peak() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("no VmHWM in /proc/self/status: memory is measured on Linux only")
+    send.send(Measured(seconds, max(0, peak_memory_bytes() - before) / (1 << 30), result))

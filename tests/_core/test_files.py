@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file, replacing
+from kinfolk._core.files import existing_file, existing_folder, flush_to_disk, refuse_existing, replacing
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -72,3 +72,22 @@ def test_existing_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             existing_file(path)
+
+
+def test_existing_folder(tmp_path: Path) -> None:
+    assert existing_folder(tmp_path, "a model folder") == tmp_path
+    with pytest.raises(InputError, match="none does not exist: a model folder was expected"):
+        existing_folder(tmp_path / "none", "a model folder")
+
+
+def test_refuse_existing(tmp_path: Path) -> None:
+    refuse_existing(tmp_path / "none", force=False)
+    refuse_existing(tmp_path, force=True)
+    with pytest.raises(InputError, match="exists already"):
+        refuse_existing(tmp_path, force=False)
+
+
+def test_flush_keeps_the_contents(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("whole")
+    flush_to_disk(tmp_path / "a")
+    assert (tmp_path / "a").read_text() == "whole"

@@ -1,1 +1,1 @@
-"""What every layer uses and that knows no other: errors, files, progress, threads, checks of arguments."""
+"""The ground floor, which imports no other layer: errors, files, memory, progress, threads, checks of arguments."""

@@ -1,4 +1,4 @@
-"""Checks of arguments, each with one sentence that says what was expected."""
+"""Checks of arguments; each error is one sentence with the name, what was expected, and the value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinfolk._core.errors import InputError
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
-    """Tell whether a value is a whole number from `least` on; True and False are none.
+    """Return whether a value is a whole number from `least` on; True and False are not.
 
     >>> is_whole(3), is_whole(0), is_whole(True), is_whole(2.0)
     (True, False, False, False)
@@ -19,7 +19,7 @@ def is_whole(value: Any, least: int = 1) -> bool:
 
 
 def check_whole(name: str, value: Any, least: int = 1, *, auto: bool = False) -> None:
-    """Refuse what is no whole number from `least` on, or, where `auto` is allowed, neither that nor "auto".
+    """Raise InputError unless `value` is a whole number from `least` on, or "auto" where that is allowed.
 
     >>> check_whole("k", 0, auto=True)
     Traceback (most recent call last):
@@ -32,7 +32,7 @@ def check_whole(name: str, value: Any, least: int = 1, *, auto: bool = False) ->
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse what is none of the choices.
+    """Raise InputError unless `value` is one of the choices.
 
     >>> check_choice("recipe", "slow", ("fast", "paper"))
     Traceback (most recent call last):

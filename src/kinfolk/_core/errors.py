@@ -1,4 +1,4 @@
-"""What kinfolk raises when the caller can do something about it."""
+"""Errors that the caller can do something about."""
 
 
 class KinfolkError(Exception):

@@ -1,4 +1,4 @@
-"""Optional packages: one sentence that says how to install what is missing."""
+"""Optional packages: a missing one is an error with the command that installs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kinfolk._core.errors import MissingExtraError
 
 
 def require(package: str, extra: str) -> ModuleType:
-    """Import an optional package, or say which extra brings it.
+    """Return an optional package, or raise MissingExtraError with the extra that installs it.
 
     >>> require("no_such_package", extra="train")
     Traceback (most recent call last):

@@ -1,8 +1,8 @@
-"""faiss, told which processor it runs on: `from kinfolk._core.faiss import faiss`.
+"""faiss with the BLAS kernels of this processor: `from kinfolk._core.faiss import faiss`.
 
-The wheel of faiss brings an OpenBLAS of 2021. A processor it does not know, Intel's of today among them, it takes for
-one of 2004, and exact search is several times slower. numpy's own OpenBLAS is newer: what it found is passed on while
-faiss is loaded.
+The wheel of faiss contains an OpenBLAS of 2021. On a processor newer than that it falls back to kernels of 2004, and
+exact search is several times slower. The OpenBLAS of numpy is newer: the processor that it detected is passed to the
+one of faiss, in an environment variable, while faiss is loaded.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np  # noqa: F401  its OpenBLAS is asked
+import numpy as np  # noqa: F401  loads the OpenBLAS that detects the processor
 from threadpoolctl import threadpool_info
 
 __all__ = ["faiss"]
 
+# processor as numpy's OpenBLAS names it -> the closest one that the OpenBLAS of faiss has kernels for
 KNOWN = {name: name for name in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys(
     ("Cooperlake", "SapphireRapids"), "SkylakeX"
 )
-VARIABLE = "OPENBLAS_CORETYPE"  # read when an OpenBLAS is loaded, never again
+VARIABLE = "OPENBLAS_CORETYPE"  # an OpenBLAS reads it once, when it is loaded
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: a temporary name in the same folder, then a rename."""
+"""Files that are written whole or not at all: under a temporary name in the same folder, then renamed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kinfolk._core.errors import InputError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
-    """Give a temporary path (a file or a folder to be made) that becomes `path` when the block ends well.
+    """Yield a temporary path, for a file or a folder, that is renamed to `path` when the block ends without an error.
 
-    Nothing is left behind when the block fails, and an existing `path` is kept unless `force`.
+    When the block fails nothing is left behind. An existing `path` is an error unless `force`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -28,7 +28,7 @@ def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Pat
     target = Path(path)
     refuse_existing(target, force)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # the suffix stays last: some writers (numpy, safetensors) choose by it or add it
+    # the suffix stays last: numpy and others append it to a name without it
     temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
     try:
         yield temporary
@@ -45,7 +45,7 @@ def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Pat
 
 
 def refuse_existing(path: Path, force: bool) -> None:
-    """Raise when `path` exists and may not be replaced."""
+    """Raise InputError when `path` exists, unless `force`."""
     if path.exists() and not force:
         raise InputError(
             f"{path} exists already: choose another name, or replace it with --force (in Python: force=True)"
@@ -53,7 +53,7 @@ def refuse_existing(path: Path, force: bool) -> None:
 
 
 def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
-    """Return `path` when it exists, else say that it does not and what was expected there.
+    """Return `path`, or raise InputError with what was expected there when it does not exist.
 
     >>> existing_folder("nowhere", "a model folder")
     Traceback (most recent call last):
@@ -66,7 +66,7 @@ def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """Return `path` when it is a file with something in it, else say what is wrong."""
+    """Return `path`, or raise InputError when it is missing, a folder or empty."""
     file = Path(path)
     if not file.exists():
         raise InputError(f"{file} does not exist")
@@ -78,6 +78,6 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 
 def flush_to_disk(file: Path) -> None:
-    """Wait until the disk has what was written: a rename may get there before the contents."""
+    """Wait until the contents are on disk: after a power cut the file could have its final name but no contents."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())

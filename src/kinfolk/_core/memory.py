@@ -8,17 +8,30 @@ import sys
 from pathlib import Path
 
 GIB = 1 << 30
-MEMINFO = Path("/proc/meminfo")
+MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
+
+
+def peak_memory_bytes() -> int:
+    """Return the most memory this process has held so far.
+
+    Linux: VmHWM of /proc, because ru_maxrss also counts what the parent held before it started this process.
+
+    >>> peak_memory_bytes() > 0
+    True
+    """
+    if STATUS.is_file():
+        return _kib(STATUS, "VmHWM") * 1024
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, others KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def peak_memory_gib() -> float:
-    """Return the most memory this process has held so far.
+    """Return the peak memory of this process as the commands print it.
 
     >>> 0 < peak_memory_gib() < 1000
     True
     """
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / GIB, 2)
+    return round(peak_memory_bytes() / GIB, 2)
 
 
 def total_memory_gib() -> float:
@@ -38,5 +51,10 @@ def available_memory_gib() -> float | None:
     """
     if not MEMINFO.is_file():
         return None
-    lines = dict(line.split(":", maxsplit=1) for line in MEMINFO.read_text(encoding="ascii").splitlines())
-    return int(lines["MemAvailable"].split()[0]) * 1024 / GIB
+    return _kib(MEMINFO, "MemAvailable") * 1024 / GIB
+
+
+def _kib(file: Path, field: str) -> int:
+    """Return the number of a line such as "VmHWM:  1234 kB"."""
+    lines = dict(line.split(":", maxsplit=1) for line in file.read_text(encoding="utf-8").splitlines())
+    return int(lines[field].split()[0])

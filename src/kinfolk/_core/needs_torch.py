@@ -1,4 +1,4 @@
-"""Imported first by the packages that cannot do without torch: says in one sentence how to install it."""
+"""Imported first by the packages that need torch: without torch, MissingExtraError has the command to install it."""
 
 from kinfolk._core.extras import require
 

@@ -1,4 +1,8 @@
-"""Progress bars: shown on a terminal, silent everywhere else."""
+"""Progress bars on a terminal, nothing elsewhere.
+
+rich draws the bar; this wrapper stays because it decides once for all callers where bars go (standard error, only on a
+terminal) and which columns they have.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 
 class Advance(Protocol):
-    """Call it with the number of steps done, and a new text where it changes."""
+    """What `progress` yields: called with the number of steps done, and with a new text where it changes."""
 
     def __call__(self, steps: int = 1, text: str | None = None) -> None: ...
 
@@ -25,16 +32,6 @@ def progress(text: str, total: int, show: bool = True) -> Iterator[Advance]:
     if not (show and sys.stderr.isatty()):
         yield lambda steps=1, text=None: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,10 +1,10 @@
-"""One place that says how many threads faiss, numba, BLAS and torch may use, and that deals work to them.
+"""How many threads faiss, numba, BLAS and torch use, and work distributed over threads.
 
 Two ways to use several cores, never both at once:
 
-one large product   the library's own threads share it: `share_threads` gives all pools the same size
-many small ones     `deal`: each core gets its own, and every library one thread. The pools of numpy, torch and numba
-                    would spend longer waiting for each other than working
+one large product     the library's own threads share it: `share_threads` gives all pools the same size
+many small products   `deal`: each worker computes its own, and every library uses one thread. The pools of numpy, torch
+                      and numba would spend longer waiting for each other than computing
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-_settings = threading.Lock()  # thread counts belong to the process: one at a time may change them
+_settings = threading.Lock()  # thread counts are global to the process: one caller at a time changes them
 
 
 def thread_count() -> int:
@@ -37,7 +37,7 @@ def thread_count() -> int:
 
 
 def share_threads() -> None:
-    """Tell torch and numba to use no more than `thread_count`: two pools of different sizes slow each other down.
+    """Limit torch and numba to `thread_count`: two pools of different sizes slow each other down.
 
     >>> share_threads()
     """
@@ -48,15 +48,15 @@ def share_threads() -> None:
 
 
 def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
-    """Return [work(part) for part in parts], dealt to `thread_count` workers; in each BLAS and torch have one thread.
+    """Return [work(part) for part in parts], computed by `thread_count` workers with one BLAS and torch thread each.
 
     The parts, not the workers, decide what is computed together: the result has the same bits for any number of
-    workers. Thread counts are as before afterwards, also after an exception, which is raised here; parts not begun
-    are then left out.
+    workers. Afterwards the thread counts are as before. An exception of `work` is raised here; parts that were not
+    begun are then skipped.
 
-    `work` runs beside itself: it must release the GIL where it is slow (numpy and torch do, numba with nogil=True),
-    write to places of its own only, and call neither a parallel numba function nor `deal`. Settings of a thread, such
-    as torch.inference_mode, are its own to make.
+    `work` runs in several threads at once: it must release the GIL where it is slow (numpy and torch do, numba with
+    nogil=True), must not write to shared memory that another part writes to, and must call neither a parallel numba
+    function nor `deal`. Settings of a thread, such as torch.inference_mode, must be made inside `work`.
 
     >>> deal(lambda number: number**2, range(4))
     [0, 1, 4, 9]
@@ -72,15 +72,15 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Let torch work with one thread in this block, and as before afterwards.
+    """Limit torch to one thread in this block, and restore its thread count afterwards.
 
-    For steps of training so small that a second thread gains a third at best: where another program has its core, each
-    product would wait for it, and a fit takes six times as long.
+    For training steps so small that a second thread saves a third at best. Where another program uses the second core,
+    each product waits for that thread, and a fit takes six times as long.
 
     >>> with one_torch_thread():
     ...     pass
     """
-    torch = sys.modules.get("torch")  # where nobody has loaded it there is nothing to limit
+    torch = sys.modules.get("torch")  # None: not imported, nothing to limit
     before = 1 if torch is None else torch.get_num_threads()
     try:
         _torch_threads(1)
@@ -90,7 +90,7 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def _one_thread_each() -> None:
-    """Limit the worker that calls it: a BLAS on OpenMP counts the threads of each caller by itself."""
+    """Limit the calling thread: a BLAS on OpenMP has a thread count for each of its callers."""
     threadpool_limits(1, user_api="blas")
     _torch_threads(1)
 
