@@ -12,7 +12,7 @@ from kinfolk.features import unit_rows
 from kinfolk.nn.encoder import Encoder, EncoderConfig
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def threads():
     torch.set_num_threads(thread_count())  # as `fit` does: numba's first loop makes torch forget OMP_NUM_THREADS
     yield

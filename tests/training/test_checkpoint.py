@@ -10,13 +10,13 @@ from safetensors.torch import save_file
 from torch import nn
 
 from kinfolk._core.errors import InputError
-from kinfolk.training import Checkpoints, Row, StageState
+from kinfolk.training import Checkpoints, LogRow, StageState
 from kinfolk.training.checkpoint import optimizer_tensors, restore_optimizer
 
-ROW = Row(step=1, loss=0.1 + 0.2, lr=3e-4, score=None, seconds=1 / 3)
+ROW = LogRow(step=1, loss=0.1 + 0.2, lr=3e-4, score=None, seconds=1 / 3)
 STATE = StageState(
     step=2,
-    history=[ROW, Row(step=2, loss=1e-30, lr=3e-4, score=float("-inf"), seconds=0.5)],
+    history=[ROW, LogRow(step=2, loss=1e-30, lr=3e-4, score=float("-inf"), seconds=0.5)],
     best_step=2,
     best_score=float("-inf"),
     module={"a.weight": torch.tensor([[1.0, float("nan")]]), "count": torch.tensor(7), "none": torch.zeros(0, 3)},
@@ -141,7 +141,7 @@ def test_where_and_how_often(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"):
         Checkpoints(tmp_path / "file", fingerprint="x")
-    with pytest.raises(InputError, match="every 0"):
+    with pytest.raises(InputError, match="every must be a whole number from 1 on, not 0"):
         Checkpoints(tmp_path, every=0, fingerprint="x")
 
 
@@ -188,5 +188,5 @@ def test_an_optimizer_that_remembers_more_than_tensors():
     net, optimizer = two_groups(torch.optim.SGD, momentum=0.9)
     step(net, optimizer)
     optimizer.state[net[0].bias]["calls"] = 3
-    with pytest.raises(InputError, match="SGD remembers calls=3"):
+    with pytest.raises(InputError, match="SGD has the state calls=3"):
         optimizer_tensors(optimizer, net)

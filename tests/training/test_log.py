@@ -10,11 +10,11 @@ from types import ModuleType
 import pytest
 
 from kinfolk._core.errors import InputError, MissingExtraError
-from kinfolk.training import Row, TrainingLog
+from kinfolk.training import LogRow, TrainingLog
 
 
-def row(step: int, score: float | None = None) -> Row:
-    return Row(step=step, loss=1 / 3 / step if step else None, lr=0.1, score=score, seconds=step / 7)
+def row(step: int, score: float | None = None) -> LogRow:
+    return LogRow(step=step, loss=1 / 3 / step if step else None, lr=0.1, score=score, seconds=step / 7)
 
 
 def read(folder) -> list[tuple[str, int]]:

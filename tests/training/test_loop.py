@@ -220,7 +220,7 @@ def test_names_that_no_file_should_have(name):
 
 def test_stages_have_steps():
     assert Stage("metric lr=3e-4", 1).name == "metric lr=3e-4"
-    with pytest.raises(InputError, match="0 or more"):
+    with pytest.raises(InputError, match="steps must be a whole number from 0 on"):
         Stage("a", -1)
 
 

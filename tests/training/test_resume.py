@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from kinfolk._core.threads import one_torch_thread
 from kinfolk.training import Checkpoints, Stage, StageResult, TrainingLog, run_stage, step_generator
 
 STAGE = Stage("small lr=0.02", steps=30)
@@ -30,7 +31,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 
 
 @pytest.fixture(autouse=True, scope="module")
-def listens_to_ctrl_c():
+def ctrl_c_is_not_ignored():
     """A program that was started in the background ignores SIGINT, and its tests with it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
@@ -90,7 +91,8 @@ def fit(
 
     checkpoints = Checkpoints(folder / "checkpoints", every=5, fingerprint="small")
     extras = dict(schedule=rate, validate=validate, validate_every=4, clip=1.0)
-    return net, run_stage(STAGE, net, updates, batch_loss, checkpoint=checkpoints, log=Log(folder), **extras)
+    with one_torch_thread():  # the bits depend on the number of threads, and earlier tests may have changed it
+        return net, run_stage(STAGE, net, updates, batch_loss, checkpoint=checkpoints, log=Log(folder), **extras)
 
 
 def csv_without_seconds(folder: Path) -> list[str]:
@@ -113,6 +115,7 @@ def undisturbed(tmp_path_factory) -> dict[str, tuple[Path, tuple[nn.Module, Stag
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_the_loop_is_what_one_would_write_by_hand(undisturbed, optimizer):
+    torch.set_num_threads(1)
     net, (X, y) = small_net(), data()
     updates = OPTIMIZERS[optimizer](net.parameters())
     base = updates.param_groups[0]["lr"]

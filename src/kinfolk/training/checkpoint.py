@@ -1,4 +1,4 @@
-"""Checkpoints: training that was killed goes on where it was, bit for bit.
+"""Checkpoints: training that was killed continues from the last one, bit for bit.
 
 Each stage has one file, <stage>.safetensors, replaced as a whole. Its tensors are module/<name>, best/<name> and
 optimizer/<parameter>/<key>; its metadata holds the rest as JSON, and a checksum over everything.
@@ -19,10 +19,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, flush_to_disk, replacing
 from kinfolk.formats._common import reading
-from kinfolk.training.log import Row
+from kinfolk.training.log import LogRow
 
 FORMAT = "kinfolk checkpoint 1"
 TENSORS = ("module", "best", "optimizer")
@@ -30,14 +31,26 @@ TENSORS = ("module", "best", "optimizer")
 
 @dataclass
 class StageState:
-    """Where a stage stands after `step` steps: all that the following steps depend on.
+    """State of a stage after `step` steps: everything that the following steps depend on.
 
-    `best` is the module's state with the highest score so far, empty without validation. A finished stage keeps its
-    result in `module` and nothing else.
+    Parameters
+    ----------
+    step : steps done.
+    history : rows of the log so far.
+    best_step, best_score : step and value of the highest validation score; None without validation.
+    finished : whether the stage has ended; then `module` is its result, `best` and `optimizer` are empty.
+    module : state dict of the module.
+    best : state dict with the highest score so far, empty without validation.
+    optimizer : tensors of the optimizer, see `optimizer_tensors`.
+
+    Examples
+    --------
+    >>> StageState(step=7).finished
+    False
     """
 
     step: int = 0
-    history: list[Row] = field(default_factory=list)
+    history: list[LogRow] = field(default_factory=list)
     best_step: int | None = None
     best_score: float | None = None
     finished: bool = False
@@ -47,8 +60,16 @@ class StageState:
 
 
 class Checkpoints:
-    """The checkpoints of one fit, written every `every` steps; `fingerprint` stands for its data and settings.
+    """The checkpoints of one fit, a file for each stage.
 
+    Parameters
+    ----------
+    folder : where the files are; made when the first one is written.
+    every : steps between two checkpoints.
+    fingerprint : hash of the data and settings of the fit; checkpoints with another one are refused.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     checkpoints = Checkpoints(folder, fingerprint="3f0c")
@@ -59,9 +80,8 @@ class Checkpoints:
     """
 
     def __init__(self, folder: str | os.PathLike[str], every: int = 50, *, fingerprint: str) -> None:
-        """Refuse a folder with the checkpoints of another fit, and clean up after a fit that was killed."""
-        if every < 1:
-            raise InputError(f"checkpoints are written every 1 or more steps, not every {every}")
+        """Refuse a folder with the checkpoints of another fit, and delete temporary files of a fit that was killed."""
+        check_whole("every", every)
         self.folder, self.every, self.fingerprint = Path(folder), every, fingerprint
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file, a folder for checkpoints was expected")
@@ -84,7 +104,7 @@ class Checkpoints:
         return StageState(**json.loads(metadata["state"]), module=module, best=best, optimizer=remembered)
 
     def save(self, stage: str, state: StageState) -> None:
-        """Replace the state of a stage; a failure keeps the one before."""
+        """Replace the saved state of a stage; a failure keeps the previous one."""
         facts = {name: value for name, value in vars(state).items() if name not in TENSORS}
         tensors = {f"{group}/{name}": t for group in TENSORS for name, t in getattr(state, group).items()}
         metadata = {"format": FORMAT, "fingerprint": self.fingerprint, "state": json.dumps(facts)}
@@ -106,7 +126,7 @@ class Checkpoints:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, module: nn.Module) -> dict[str, Tensor]:
-    """Return all that an optimizer remembers, as <parameter>/<key>; AdamW has step, exp_avg and exp_avg_sq.
+    """Return the state tensors of an optimizer as <parameter>/<key>; AdamW has step, exp_avg and exp_avg_sq.
 
     >>> layer = nn.Linear(2, 1, bias=False)
     >>> sgd = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
@@ -122,12 +142,14 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, module: nn.Module) -> di
             if isinstance(value, Tensor):
                 found[f"{name}/{key}"] = value
             elif value is not None:
-                raise InputError(f"checkpoints hold tensors only: {type(optimizer).__name__} remembers {key}={value!r}")
+                raise InputError(
+                    f"checkpoints hold tensors only: {type(optimizer).__name__} has the state {key}={value!r}"
+                )
     return found
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give an optimizer back what `optimizer_tensors` took from one like it; the settings of its groups stay."""
+    """Load the result of `optimizer_tensors` into an optimizer of the same kind; settings of its groups stay."""
     names = parameter_names(optimizer, module)
     state: dict[int, dict[str, Tensor]] = {}
     for path, tensor in tensors.items():
@@ -137,7 +159,7 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, module: nn.Module, tenso
 
 
 def parameter_names(optimizer: torch.optim.Optimizer, module: nn.Module) -> list[str]:
-    """Return the names in the module of the optimizer's parameters, in the optimizer's order."""
+    """Return the module's names of the optimizer's parameters, in the optimizer's order."""
     names = {parameter: name for name, parameter in module.named_parameters()}
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     if not all(parameter in names for parameter in parameters):
@@ -146,9 +168,9 @@ def parameter_names(optimizer: torch.optim.Optimizer, module: nn.Module) -> list
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file and wait until the disk has it."""
+    """Write a safetensors file and flush it to disk."""
     try:
-        # tied weights share memory, which the format does not know: each name gets its own copy
+        # tied weights share memory, which the format does not support: each name gets its own copy
         own = {name: t.detach().cpu().clone(memory_format=torch.contiguous_format) for name, t in tensors.items()}
         save_file(own, file, metadata=metadata)
     except (SafetensorError, RuntimeError, ValueError) as error:
@@ -173,7 +195,7 @@ def _group(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
 
 
 def _checksum(metadata: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Return a checksum that changes with every bit that matters; safetensors itself has none."""
+    """Return a checksum of state, names, types, shapes and values; safetensors itself has none."""
     crc = zlib.crc32(metadata["state"].encode())
     for name in sorted(tensors):
         values = tensors[name].detach().cpu().contiguous()

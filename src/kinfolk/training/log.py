@@ -1,4 +1,4 @@
-"""What happened in each step of a training run: a CSV file, TensorBoard on request, rows in memory for figures."""
+"""The log of a training run, one row a step: in memory, in a CSV file, and for TensorBoard on request."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ from kinfolk.formats._common import reading
 HEADER = "stage,step,loss,lr,score,seconds"
 
 
-class Row(TypedDict):
-    """One step: how many steps are done, the loss and learning rate of the last, the score after it, if taken.
+class LogRow(TypedDict):
+    """One row of the log: the state after one step.
 
-    `seconds` counts from the start of the stage, over all its interruptions.
+    Attributes
+    ----------
+    step : steps done so far.
+    loss, lr : loss and learning rate of the last step; None before the first.
+    score : validation score after the step; None where there was no validation.
+    seconds : time since the start of the stage, interruptions excluded.
+
+    Examples
+    --------
+    >>> LogRow(step=1, loss=0.5, lr=0.1, score=None, seconds=0.25)["loss"]
+    0.5
     """
 
     step: int
@@ -30,22 +40,27 @@ class Row(TypedDict):
 
 
 class TrainingLog:
-    """The rows of all stages of a fit, in `rows` and, with a folder, in its `training-log.csv`.
+    """The log of all stages of a fit: in `rows` and, with a folder, in its `training-log.csv`.
 
-    With `tensorboard` the same numbers go to <folder>/tensorboard/<stage>.
+    Parameters
+    ----------
+    folder : where the file is written; None: the rows stay in memory.
+    tensorboard : write the same numbers to <folder>/tensorboard/<stage> too.
 
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     log = TrainingLog(folder)
     ...     log.begin("encoder", [])
-    ...     log.add("encoder", Row(step=1, loss=0.5, lr=0.1, score=None, seconds=0.25))
+    ...     log.add("encoder", LogRow(step=1, loss=0.5, lr=0.1, score=None, seconds=0.25))
     ...     print((Path(folder) / "training-log.csv").read_text())
     stage,step,loss,lr,score,seconds
     encoder,1,0.5,0.1,,0.25
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, tensorboard: bool = False) -> None:
-        """Write nothing yet; without a folder the rows stay in memory."""
+        """Prepare an empty log; nothing is written yet."""
         if tensorboard and folder is None:
             raise InputError("TensorBoard needs a folder to write to: give the training log one")
         self.rows: list[dict[str, Any]] = []
@@ -55,8 +70,8 @@ class TrainingLog:
         self._purge_from: dict[str, int] = {}
         self._lock = threading.Lock()  # stages may run side by side
 
-    def begin(self, stage: str, rows: Sequence[Row]) -> None:
-        """Start a stage, or take it up again after `rows`: whatever else the log held of this stage goes."""
+    def begin(self, stage: str, rows: Sequence[LogRow]) -> None:
+        """Start a stage, or resume it after `rows`: other rows of this stage are removed from the log."""
         with self._lock:
             self.rows = [row for row in self.rows if row["stage"] != stage] + [{"stage": stage, **row} for row in rows]
             self._purge_from[stage] = rows[-1]["step"] + 1 if rows else 0
@@ -66,20 +81,20 @@ class TrainingLog:
             with replacing(self.file, force=True) as temporary:
                 temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
-    def add(self, stage: str, row: Row) -> None:
-        """Add the next row of a stage that has begun."""
+    def add(self, stage: str, row: LogRow) -> None:
+        """Append the next row of a stage that has begun."""
         with self._lock:
             self.rows.append({"stage": stage, **row})
             if self.file is None:
                 return
-            # opened for each row: a run that is killed loses none, and nobody has to close the log
+            # opened for each row: a run that is killed loses no row, and the file needs no closing
             with self.file.open("a", encoding="utf-8", newline="\n") as stream:
                 stream.write(_line(stage, row) + "\n")
             if self._tensorboard is not None:
                 self._add_to_tensorboard(stage, row, self.file.parent)
 
     def end(self, stage: str | None = None) -> None:
-        """Close what a stage had open, or all of them."""
+        """Close the TensorBoard writer of a stage, or of all stages."""
         with self._lock:
             for name in list(self._writers) if stage is None else [stage]:
                 writer = self._writers.pop(name, None)
@@ -93,12 +108,12 @@ class TrainingLog:
             header, *lines = self.file.read_text(encoding="utf-8").split("\n")
         if header != HEADER:
             raise InputError(f"{self.file} is not a training log of kinfolk: move it away or choose another folder")
-        # what follows the last line break is empty, or half a line of a run that was killed; names have no commas
+        # text after the last line break is empty or half a line of a killed run; names of stages have no commas
         return [line for line in lines[:-1] if not line.startswith(f"{stage},")]
 
-    def _add_to_tensorboard(self, stage: str, row: Row, folder: Path) -> None:
+    def _add_to_tensorboard(self, stage: str, row: LogRow, folder: Path) -> None:
         if stage not in self._writers:
-            # TensorBoard forgets what an interrupted run wrote from this step on
+            # TensorBoard drops the events of an interrupted run from this step on
             target = folder / "tensorboard" / stage
             self._writers[stage] = self._tensorboard.SummaryWriter(str(target), purge_step=self._purge_from[stage])
         for name, value in (("loss", row["loss"]), ("lr", row["lr"]), ("score", row["score"])):
@@ -106,7 +121,7 @@ class TrainingLog:
                 self._writers[stage].add_scalar(name, value, row["step"])
 
 
-def _line(stage: str, row: Row) -> str:
+def _line(stage: str, row: LogRow) -> str:
     numbers = (row["step"], row["loss"], row["lr"], row["score"], row["seconds"])
     return ",".join([stage, *("" if number is None else repr(number) for number in numbers)])
 

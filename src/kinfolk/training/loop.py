@@ -1,4 +1,4 @@
-"""One loop for every training run: validation, the best state, checkpoints, and an end that can come at any moment."""
+"""The training loop of every stage: validation, the best state, checkpoints, safe to interrupt at any moment."""
 
 from __future__ import annotations
 
@@ -17,20 +17,34 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError, KinfolkError
 from kinfolk._core.progress import progress
 from kinfolk.training.checkpoint import Checkpoints, StageState, optimizer_tensors, parameter_names, restore_optimizer
-from kinfolk.training.log import Row, TrainingLog
+from kinfolk.training.log import LogRow, TrainingLog
 
 
 class TrainingError(KinfolkError):
-    """Training cannot go on: its numbers are no longer numbers."""
+    """Training cannot continue: the loss or the validation score is not a finite number.
+
+    Examples
+    --------
+    >>> issubclass(TrainingError, KinfolkError)
+    True
+    """
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One training run inside a fit, with a name that a file can have.
+    """One training run inside a fit.
 
+    Parameters
+    ----------
+    name : of its checkpoint file and in the log.
+    steps : optimizer steps.
+
+    Examples
+    --------
     >>> Stage("metric lr=3e-4", steps=200)
     Stage(name='metric lr=3e-4', steps=200)
     >>> Stage("a/b", steps=1)
@@ -44,23 +58,44 @@ class Stage:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9]([\w .=+-]{0,98}[A-Za-z0-9])?", self.name, re.ASCII):
             raise InputError(f"a stage is named with letters, digits and ' ._=+-' between them, not {self.name!r}")
-        if self.steps < 0:
-            raise InputError(f"stage {self.name}: a number of steps is 0 or more, not {self.steps}")
+        check_whole(f"stage {self.name}: steps", self.steps, least=0)
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """What a stage came to. Without validation the last step is the best one, and has no score."""
+    """Result of a stage.
+
+    Parameters
+    ----------
+    best_step, best_score : of the state that was kept; without validation the last step, and None.
+    steps_done : fewer than the steps of the stage where patience ended it.
+    history : one row of the log for each step.
+
+    Examples
+    --------
+    >>> StageResult(best_step=40, best_score=0.8, steps_done=60, history=[]).best_step
+    40
+    """
 
     best_step: int
     best_score: float | None
     steps_done: int
-    history: list[Row]
+    history: list[LogRow]
 
 
 def step_generator(seed: int, stage: str, step: int) -> np.random.Generator:
-    """Return the random generator of one step: the same in every process, and no other step's.
+    """Return the random generator of one step, the same in every process and different for every step.
 
+    Parameters
+    ----------
+    seed, stage, step : what the generator depends on.
+
+    Returns
+    -------
+    generator : numpy Generator.
+
+    Examples
+    --------
     >>> step_generator(0, "encoder", 5).integers(1000, size=3)
     array([377, 890,  63])
     """
@@ -82,20 +117,35 @@ def run_stage(
     show_progress: bool = True,
     clip: float | None = None,
 ) -> StageResult:
-    """Train `module` in place for the steps of a stage, or for those an interrupted run with checkpoints left.
+    """Train `module` in place for the steps of a stage, or for the steps that an interrupted run has left.
 
-    Step t = 0, 1, ... takes the gradient of batch_loss(t), scales it down to the norm `clip` where it is longer, and
-    lets the optimizer go with schedule(t) times each group's own learning rate (kept in group["initial_lr"]). The loss
-    must depend on the module and on t only, its random numbers on step_generator: then a run that was killed and taken
-    up again gives the same bits as one that was not.
+    Step t = 0, 1, ... takes the gradient of batch_loss(t), clips its norm, and runs the optimizer with schedule(t)
+    times each group's own learning rate (kept in group["initial_lr"]). A run that is killed and resumed gives the same
+    bits as one that is not, provided that the loss depends on the module and t only and draws from `step_generator`.
+    Ctrl-C saves a checkpoint of the last complete step before it is raised. A stage whose checkpoint is finished is
+    loaded, not trained.
 
-    `validate` gives a score, higher is better. It is called in evaluation mode, without gradients: before the first
-    step, after every `validate_every` steps (0: never in between) and after the last. The module ends with its best
-    state, which may be the one it came with; after `patience` scores in a row that are no better, training stops.
+    Parameters
+    ----------
+    stage : name and number of steps.
+    module, optimizer : what is trained, and by what.
+    batch_loss : t -> the loss of step t.
+    schedule : t -> factor of the learning rate; None: 1.
+    validate : returns a score, higher is better; called in evaluation mode without gradients before the first step,
+        every `validate_every` steps and after the last. The module ends with its best state, which may be the
+        untrained one. None: it ends with the last state.
+    validate_every : steps between validations; 0: only before the first and after the last step.
+    patience : stop after this many scores in a row that are no better than the best; None: never.
+    checkpoint, log : where checkpoints and rows of the log go; None: nowhere.
+    show_progress : a bar on a terminal.
+    clip : largest norm of the gradient; None: not clipped.
 
-    Ctrl-C writes a checkpoint of the last whole step before it goes on to the caller. A stage that a checkpoint has as
-    finished is loaded, not trained.
+    Returns
+    -------
+    result : StageResult.
 
+    Examples
+    --------
     >>> _ = torch.manual_seed(0)
     >>> line, x = nn.Linear(1, 1), torch.linspace(-1, 1, 20)[:, None]
     >>> def loss(step):
@@ -111,7 +161,7 @@ def run_stage(
     run = _Run(
         stage, module, optimizer, batch_loss, schedule, validate, validate_every, patience, checkpoint, log, clip
     )
-    run.take_up()
+    run.resume()
     try:
         if not run.state.finished:
             run.train(show_progress)
@@ -125,7 +175,7 @@ def run_stage(
 
 @dataclass
 class _Run:
-    """The arguments of run_stage, and where training stands."""
+    """The arguments of run_stage and the current state of the stage."""
 
     stage: Stage
     module: nn.Module
@@ -142,8 +192,8 @@ class _Run:
     scores_since_best: int = 0
     started: float = 0.0
 
-    def take_up(self) -> None:
-        """Go back to where the last checkpoint was made, if there is one, in the module, optimizer and log."""
+    def resume(self) -> None:
+        """Restore module, optimizer and log from the last checkpoint, if there is one."""
         for group in self.optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
         if self.checkpoint is not None:
@@ -154,7 +204,7 @@ class _Run:
         history = self.state.history
         self.started = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
         if self.log is not None:
-            # a row that still waits for its score is logged with it
+            # a row without its score yet is logged together with the score
             self.log.begin(self.stage.name, history[:-1] if self._validation_due() else history)
 
     def _restore(self, saved: StageState) -> None:
@@ -169,7 +219,7 @@ class _Run:
         self.scores_since_best = sum(step > (saved.best_step or 0) for step in scored)
 
     def train(self, show_progress: bool) -> None:
-        """Take all steps that are left, then load the best state."""
+        """Run all remaining steps, then load the best state."""
         try:
             with progress(self.stage.name, self.stage.steps, show_progress) as advance:
                 advance(self.state.step)
@@ -184,7 +234,7 @@ class _Run:
                     advance(1, self._text())
                     if self.checkpoint is not None and self.state.step % self.checkpoint.every == 0:
                         self._save()
-        except BaseException:  # Ctrl-C above all, whatever exception a program turns it into
+        except BaseException:  # mainly Ctrl-C, also where a program turns it into another exception
             self._save()
             raise
         with _interrupt_waits():
@@ -206,7 +256,7 @@ class _Run:
                 self._add_row(loss, rate)
         except BaseException:
             if self.state.step == step:
-                # the forward pass may have moved running averages of a step that did not happen
+                # the forward pass of the unfinished step may have changed running averages
                 for buffer, before in zip(self.module.buffers(), buffers, strict=True):
                     buffer.copy_(before)
             raise
@@ -233,7 +283,7 @@ class _Run:
 
     def _add_row(self, loss: float | None, rate: float | None) -> None:
         seconds = time.perf_counter() - self.started
-        self.state.history.append(Row(step=self.state.step, loss=loss, lr=rate, score=None, seconds=seconds))
+        self.state.history.append(LogRow(step=self.state.step, loss=loss, lr=rate, score=None, seconds=seconds))
 
     def _validation_due(self) -> bool:
         if self.validate is None or self.state.finished:
@@ -284,7 +334,7 @@ class _Run:
 
 @contextmanager
 def _evaluating(module: nn.Module) -> Iterator[None]:
-    """Switch to evaluation without gradients, and each part back to the mode it was in."""
+    """Switch to evaluation mode without gradients, and each submodule back to its own mode afterwards."""
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:
@@ -297,9 +347,9 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _interrupt_waits() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block, so that no interrupt finds a step half done."""
+    """Delay Ctrl-C to the end of the block, so that no step is interrupted half way."""
     handler = signal.getsignal(signal.SIGINT)
-    # only the main thread gets signals, and someone who ignores them wants them ignored
+    # signals reach the main thread only; a handler that is not callable means that SIGINT is ignored
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return

@@ -1,4 +1,4 @@
-"""The loss of some probes, each encoded in its own sub-graph."""
+"""Loss of a batch of probes, each encoded in its own sub-graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,18 @@ def loss_of_probes(
     g: NeighborGraph,
     loss: Callable[[Tensor, Tensor], Tensor],
 ) -> Callable[[NDArray[np.integer]], Tensor]:
-    """Return the loss of some probes, each in its own sub-graph."""
+    """Return the function probes (b,) -> loss of their vectors and classes, each probe encoded in its own sub-graph.
+
+    Shapes: X (n, d), classes (n,), g with at least k neighbours a row; `loss` of vectors (b, o) and classes (b,).
+
+    >>> from kinfolk.neighbors import knn_graph
+    >>> from kinfolk.nn import EncoderConfig, hinge_loss
+    >>> X = np.eye(3, dtype=np.float32)
+    >>> encoder = Encoder(EncoderConfig(in_dim=3, k=2))
+    >>> of_probes = loss_of_probes(encoder, X, np.array([0, 0, 1]), knn_graph(X, k=2), hinge_loss)
+    >>> of_probes(np.array([0, 1])).shape
+    torch.Size([])
+    """
     vectors, labels = vectors_of(encoder, X, g.indices[:, : encoder.config.k]), torch.from_numpy(classes)
 
     def of(probes: NDArray[np.integer]) -> Tensor:

@@ -1,7 +1,7 @@
-"""The fast recipe for an encoder of sub-graphs, for the forms that propagation on the whole graph does not have.
+"""The fast recipe for a sub-graph encoder, for the forms that propagation on the whole graph does not have.
 
-Eight random nodes and 32 neighbours of each are probes; supervised contrastive loss; AdamW from the identity; the best
-state on held-back identities is kept, the untrained one among them.
+A batch is eight random nodes and 32 neighbours of each; supervised contrastive loss; AdamW, starting from the identity;
+the best state on held-back identities is kept, which may be the untrained one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ from kinfolk.training.loop import StageResult
 from kinfolk.training.probe_loss import loss_of_probes
 from kinfolk.training.session import Session
 
-SEEDS, NEIGHBORS = 8, 32
-STEPS, RATE, THETA_RATE, TEMPERATURE = 300, 3e-4, 0.02, 0.1
-VALIDATE_EVERY, HELD_BACK = 50, 0.25
+BATCH_NODES, BATCH_NEIGHBORS = 8, 32  # up to 264 probes of eight neighbourhoods
+STEPS = 300  # 1,000 were no better on person_like (docs/attention.md)
+LEARNING_RATE = 3e-4
+THETA_LEARNING_RATE = 0.02  # thetas start at up to 15 and have further to go than weights near the identity
+TEMPERATURE = 0.1  # of the contrastive loss, its default
+VALIDATE_EVERY = 50
+HELD_BACK = 0.25  # share of the identities
 
 
 def train_fast(
@@ -35,33 +39,36 @@ def train_fast(
     session: Session,
     steps: int = STEPS,
 ) -> StageResult:
-    """Train from the identity and keep the best state on held-back identities, the untrained one among them."""
+    """Train and keep the best state on held-back identities, which may be the untrained one.
+
+    Shapes: X (n, d) of length one, classes (n,), g with at least max(k, 32) neighbours a row where there are so many.
+    """
     identities = np.random.default_rng(session.seed).permutation(np.unique(classes))
-    # those with a pair come first: what is held back must be able to score
+    # identities with two rows or more first: only they have a mean average precision
     identities = identities[np.argsort(np.bincount(classes)[identities] < 2, kind="stable")]
     held_back = np.isin(classes, identities[: max(1, round(HELD_BACK * len(identities)))])
-    learning = np.flatnonzero(~held_back)
-    asking = np.flatnonzero(held_back)
+    train_rows, validation_rows = np.flatnonzero(~held_back), np.flatnonzero(held_back)
     k = encoder.config.k
     loss = loss_of_probes(encoder, X, classes, g, lambda z, y: supervised_contrastive(z, y, TEMPERATURE))
 
     def batch_loss(step: int) -> Tensor:
         rng = session.rng("encoder", step)
-        seeds = rng.choice(learning, min(SEEDS, len(learning)), replace=False)
-        probes = np.unique(np.concatenate([seeds, g.indices[seeds, :NEIGHBORS].ravel()]))
+        nodes = rng.choice(train_rows, min(BATCH_NODES, len(train_rows)), replace=False)
+        probes = np.unique(np.concatenate([nodes, g.indices[nodes, :BATCH_NEIGHBORS].ravel()]))
         return loss(probes[~held_back[probes]])
 
     def validate() -> float:
         Z = encode_all(encoder, X, g.indices[:, :k], None)
-        return mean_average_precision(Z, classes, queries=asking, n_queries=1000)
+        return mean_average_precision(Z, classes, queries=validation_rows, n_queries=1000)
 
     def schedule(step: int) -> float:
         return 0.5 * (1 + math.cos(math.pi * step / steps))
 
     thetas = [p for name, p in encoder.named_parameters() if "theta" in name or p.ndim == 0]
-    chosen = {id(p) for p in thetas}
-    rest = [p for p in encoder.parameters() if id(p) not in chosen]
-    groups = [dict(params=rest, lr=RATE)] + ([dict(params=thetas, lr=THETA_RATE)] if thetas else [])
+    theta_ids = {id(p) for p in thetas}
+    rest = [p for p in encoder.parameters() if id(p) not in theta_ids]
+    groups = [dict(params=rest, lr=LEARNING_RATE)]
+    groups += [dict(params=thetas, lr=THETA_LEARNING_RATE)] if thetas else []
     if not rest:
         return StageResult(0, validate(), 0, [])
     optimizer = torch.optim.AdamW(groups, weight_decay=0.0)

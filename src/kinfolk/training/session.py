@@ -1,4 +1,4 @@
-"""What the stages of one fit share: the seed, where checkpoints and the log go, whether to show progress."""
+"""Settings that the stages of one fit share: seed, checkpoints, log, progress."""
 
 from __future__ import annotations
 
@@ -17,8 +17,16 @@ from kinfolk.training.loop import Stage, StageResult, run_stage, step_generator
 
 @dataclass
 class Session:
-    """One fit.
+    """Settings of one fit.
 
+    Parameters
+    ----------
+    seed : of all random numbers.
+    checkpoints, log : where they go; None: nowhere.
+    show_progress : bars on a terminal.
+
+    Examples
+    --------
     >>> Session(seed=0).rng("metric", step=3).integers(10) >= 0
     np.True_
     """
@@ -29,7 +37,7 @@ class Session:
     show_progress: bool = False
 
     def rng(self, stage: str, step: int) -> np.random.Generator:
-        """Return the random generator of one step of a stage: the same after a resume."""
+        """Return the random generator of one step of a stage, see `step_generator`."""
         return step_generator(self.seed, stage, step)
 
     def run(
@@ -41,7 +49,7 @@ class Session:
         batch_loss: Callable[[int], Tensor],
         **options: Any,
     ) -> StageResult:
-        """Run one stage, with this session's checkpoints and log."""
+        """Run one stage with the checkpoints and the log of the session; options as in `run_stage`."""
         return run_stage(
             Stage(name, steps),
             module,
