@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_choice, check_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.threads import thread_count
+from kinfolk._core.kernels import over_spans
 from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
@@ -146,9 +146,10 @@ def propagate(
     >>> propagate(np.array([[0.5, 0.5]], dtype=np.float32), np.array([[2]], dtype=np.int32), X, X[:1])
     array([[0.5, 0. , 0.5]], dtype=float32)
     """
-    w = weights.shape[1] - 1
-    workers = min(thread_count(), nb.get_num_threads())
-    return _hop(weights, np.ascontiguousarray(indices[:, :w]), features, own, workers)
+    indices = np.ascontiguousarray(indices[:, : weights.shape[1] - 1])
+    out = np.empty((len(weights), features.shape[1]), dtype=np.float32)
+    over_spans(lambda a, b: _hop(weights[a:b], indices[a:b], features, own[a:b], out[a:b]), len(out))
+    return out
 
 
 def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -160,25 +161,21 @@ def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return weights
 
 
-@nb.njit(parallel=True, fastmath=True, cache=True)
+@nb.njit(nogil=True, fastmath=True, cache=True)
 def _hop(
     weights: NDArray[np.float32],
     indices: NDArray[np.int32],
     features: NDArray[np.float32],
     own: NDArray[np.float32],
-    workers: int,
-) -> NDArray[np.float32]:
+    out: NDArray[np.float32],
+) -> None:
     rows, w = indices.shape
-    d = features.shape[1]
-    out = np.empty((rows, d), dtype=np.float32)
-    for worker in nb.prange(workers):
-        for i in range(rows * worker // workers, rows * (worker + 1) // workers):
-            for c in range(d):
-                out[i, c] = weights[i, 0] * own[i, c]
-            for a in range(w):
-                weight = weights[i, a + 1]
-                if weight > NEGLIGIBLE:
-                    j = indices[i, a]
-                    for c in range(d):
-                        out[i, c] += weight * features[j, c]
-    return out
+    for i in range(rows):
+        for c in range(features.shape[1]):
+            out[i, c] = weights[i, 0] * own[i, c]
+        for a in range(w):
+            weight = weights[i, a + 1]
+            if weight > NEGLIGIBLE:
+                j = indices[i, a]
+                for c in range(features.shape[1]):
+                    out[i, c] += weight * features[j, c]

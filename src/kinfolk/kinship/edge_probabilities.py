@@ -21,7 +21,7 @@ from kinfolk.neighbors import NeighborGraph
 
 SCALES = (0.6, 1.2)  # of k
 UNLIKELY = 0.02  # edges of a lower probability are left out of the graph: they hardly move a sum of p - 1/2
-BLOCK_EDGES = 1 << 18  # 52 bytes each while they are tested
+BLOCK_EDGES = 1 << 20  # 52 bytes each while they are tested
 
 
 class ProbabilityBlock(NamedTuple):

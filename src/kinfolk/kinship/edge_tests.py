@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.threads import thread_count
+from kinfolk._core.kernels import over_spans, read_only
 from kinfolk.neighbors import NeighborGraph
 
 SCALES = (1 / 8, 1 / 4, 1 / 2, 2**-0.5, 1.0, 2**0.5, 2.0)
@@ -95,21 +95,17 @@ def edge_tests_at(
     similarities = np.asarray(g.similarities)
     high, low = _units(similarities, ks, windows)
     own_high, own_low = (high, low) if queries is None else _units(np.asarray(queries.similarities), ks, windows)
-    values, reciprocal = _edge_tests(
-        np.asarray(g.indices),
-        similarities,
-        high,
-        low,
-        np.asarray(asking.indices[asked, :widest]),
-        np.asarray(asking.similarities[asked, :widest]),
+    values = np.empty((len(asked), windows.sum(), len(NAMES)), dtype=np.float32)
+    reciprocal = np.empty(values.shape[:2], dtype=np.bool_)
+    graph = read_only(g.indices), np.ascontiguousarray(similarities), high, low
+    own = (
+        np.ascontiguousarray(asking.indices[asked, :widest], dtype=np.int32),
+        np.ascontiguousarray(asking.similarities[asked, :widest]),
         own_high[:, asked],
         own_low[:, asked],
-        levels,
-        places.reshape(wanted.shape),
-        np.array(ks),
-        windows,
-        min(thread_count(), nb.get_num_threads()),
     )
+    scales = levels, places.reshape(wanted.shape), np.array(ks), windows
+    over_spans(lambda a, b: _edge_tests(a, b, *graph, *own, *scales, values, reciprocal), len(asked))
     ends = windows.cumsum()
     return [EdgeTests(values[:, e - w : e], reciprocal[:, e - w : e]) for e, w in zip(ends, windows, strict=True)]
 
@@ -122,7 +118,7 @@ def _units(
     return np.stack(high), np.stack([similarities[:, w - 1] for w in windows])
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def _rank_if_inserted(similarity: np.float32, falling: NDArray[np.float32], window: int) -> int:
     """Return the rank, from 1, that a row of this similarity has in a falling list; window + 1 beyond it."""
     low, high = 0, window
@@ -135,8 +131,10 @@ def _rank_if_inserted(similarity: np.float32, falling: NDArray[np.float32], wind
     return low + 1
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _edge_tests(
+    first: int,
+    last: int,
     indices: NDArray[np.int32],
     similarities: NDArray[np.float32],
     high: NDArray[np.float32],
@@ -149,51 +147,47 @@ def _edge_tests(
     places: NDArray[np.int64],
     ks: NDArray[np.int64],
     windows: NDArray[np.int64],
-    workers: int,
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    n, count = len(indices), len(levels)
-    rows, widest = row_indices.shape
-    scales = places.shape[1]
-    values = np.empty((rows, windows.sum(), scales + 6), dtype=np.float32)
-    reciprocal = np.empty((rows, windows.sum()), dtype=np.bool_)
-    for worker in nb.prange(workers):
-        rank = np.full(n, NOT_A_NEIGHBOR, dtype=np.int32)  # of each row among the neighbours of i
-        later = np.empty(widest, dtype=np.int32)  # the later one of a common neighbour's two ranks
-        found = np.zeros(count, dtype=np.int64)
-        for i in range(rows * worker // workers, rows * (worker + 1) // workers):
-            for a in range(widest):
-                rank[row_indices[i, a]] = a + 1
-            for a in range(widest):
-                j = row_indices[i, a]
-                s = row_similarities[i, a]
-                back = _rank_if_inserted(s, similarities[j], widest)
-                theirs = indices[j]
-                for b in range(widest):
-                    later[b] = max(rank[theirs[b]], np.int32(b + 1))
-                # counting anew at each level is vectorised, and so 2.6 times faster than a histogram of the ranks
-                for level in range(count):
-                    width = np.int32(levels[level])
-                    common = np.int64(a < width) + np.int64(back <= width)  # j and i themselves
-                    for b in range(width):
-                        common += later[b] <= width
-                    found[level] = common
-                start = 0
-                for c in range(len(ks)):
-                    k, window = ks[c], windows[c]
-                    if a < window:
-                        at = values[i, start + a]
-                        for scale in range(scales):
-                            place = places[c, scale]
-                            at[scale] = found[place] / (levels[place] + 1)
-                        within = min(back, window + 1)
-                        at[scales] = np.log((a + 1) / k)
-                        at[scales + 1] = np.log(within / k)
-                        at[scales + 2] = within <= k
-                        at[scales + 3] = within <= window
-                        at[scales + 4] = (s - row_low[c, i]) / (row_high[c, i] - row_low[c, i] + 1e-3)
-                        at[scales + 5] = (s - low[c, j]) / (high[c, j] - low[c, j] + 1e-3)
-                        reciprocal[i, start + a] = within <= k
-                    start += window
-            for a in range(widest):
-                rank[row_indices[i, a]] = NOT_A_NEIGHBOR
-    return values, reciprocal
+    values: NDArray[np.float32],
+    reciprocal: NDArray[np.bool_],
+) -> None:
+    """Write the tests of the rows first .. last - 1."""
+    count, scales, widest = len(levels), places.shape[1], row_indices.shape[1]
+    rank = np.full(len(indices), NOT_A_NEIGHBOR, dtype=np.int32)  # of each row among the neighbours of i
+    later = np.empty(widest, dtype=np.int32)  # the later one of a common neighbour's two ranks
+    found = np.zeros(count, dtype=np.int64)
+    for i in range(first, last):
+        for a in range(widest):
+            rank[row_indices[i, a]] = a + 1
+        for a in range(widest):
+            j = row_indices[i, a]
+            s = row_similarities[i, a]
+            back = _rank_if_inserted(s, similarities[j], widest)
+            theirs = indices[j]
+            for b in range(widest):
+                later[b] = max(rank[theirs[b]], np.int32(b + 1))
+            # counting anew at each level is vectorised, and so 2.6 times faster than a histogram of the ranks
+            for level in range(count):
+                width = np.int32(levels[level])
+                common = np.int64(a < width) + np.int64(back <= width)  # j and i themselves
+                for b in range(width):
+                    common += later[b] <= width
+                found[level] = common
+            start = 0
+            for c in range(len(ks)):
+                k, window = ks[c], windows[c]
+                if a < window:
+                    at = values[i, start + a]
+                    for scale in range(scales):
+                        place = places[c, scale]
+                        at[scale] = found[place] / (levels[place] + 1)
+                    within = min(back, window + 1)
+                    at[scales] = np.log((a + 1) / k)
+                    at[scales + 1] = np.log(within / k)
+                    at[scales + 2] = within <= k
+                    at[scales + 3] = within <= window
+                    at[scales + 4] = (s - row_low[c, i]) / (row_high[c, i] - row_low[c, i] + 1e-3)
+                    at[scales + 5] = (s - low[c, j]) / (high[c, j] - low[c, j] + 1e-3)
+                    reciprocal[i, start + a] = within <= k
+                start += window
+        for a in range(widest):
+            rank[row_indices[i, a]] = NOT_A_NEIGHBOR

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
+from kinfolk._core.kernels import over_spans
 from kinfolk.kinship.edge_tests import NAMES
 
 SHIPPED = Path(__file__).with_name("kinship.safetensors")
@@ -72,7 +73,9 @@ class KinshipNetwork:
     def log_probability(self, tests: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return log p of the edges with these tests: (..., 13) -> (...)."""
         flat = np.ascontiguousarray(tests, dtype=np.float32).reshape(-1, len(NAMES))
-        return _log_probability(flat, *self.tensors.values()).reshape(tests.shape[:-1])
+        result = np.empty(len(flat), dtype=np.float32)
+        over_spans(lambda a, b: _log_probability(flat[a:b], *self.tensors.values(), result[a:b]), len(flat))
+        return result.reshape(tests.shape[:-1])
 
 
 @cache
@@ -80,7 +83,7 @@ def _shipped() -> KinshipNetwork:
     return KinshipNetwork(load_file(SHIPPED))
 
 
-@nb.njit(parallel=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _log_probability(
     tests: NDArray[np.float32],
     mean: NDArray[np.float32],
@@ -91,13 +94,12 @@ def _log_probability(
     bias2: NDArray[np.float32],
     weight3: NDArray[np.float32],
     bias3: NDArray[np.float32],
-) -> NDArray[np.float32]:
+    result: NDArray[np.float32],
+) -> None:
     edges, inputs = tests.shape
     hidden = len(bias1)
     low, high = np.float32(-OUTLIER), np.float32(OUTLIER)
-    result = np.empty(edges, dtype=np.float32)
-    for tile in nb.prange((edges + TILE - 1) // TILE):
-        first = tile * TILE
+    for first in range(0, edges, TILE):
         count = min(TILE, edges - first)
         x = np.zeros((inputs, TILE), dtype=np.float32)
         for c in range(inputs):
@@ -114,10 +116,9 @@ def _log_probability(
             # log sigmoid without overflow
             o = odds[e]
             result[first + e] = min(o, np.float32(0)) - np.log1p(np.exp(-abs(o)))
-    return result
 
 
-@nb.njit(cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _dense_relu(x: NDArray[np.float32], weight: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return relu(W x + b) of a tile of edges, (inputs, TILE) -> (outputs, TILE)."""
     outputs, inputs = weight.shape
