@@ -10,11 +10,11 @@ from kinfolk.experiments.results import (
     CaseStudy,
     Chart,
     Claim,
+    ExperimentResult,
     Histogram,
     Line,
     Lines,
     Map,
-    Outcome,
     Table,
 )
 
@@ -39,14 +39,14 @@ CLAIMS = (
 )
 
 
-def synthetic_run(seed: int = 0) -> list[Outcome]:
-    """Return outcomes of every kind, not in the order of the paper."""
+def synthetic_run(seed: int = 0) -> list[ExperimentResult]:
+    """Return results of every kind, not in the order of the paper."""
     rng = np.random.default_rng(seed)
     return [_clusters(rng), _curves(rng), _precision(rng), _over_k(rng), _looks(rng), _own(rng)]
 
 
 def case_study(rng: np.random.Generator, sizes: tuple[int, ...], data: str) -> CaseStudy:
-    """Return a sub-graph whose forms of attention listen to strangers less and less."""
+    """Return a sub-graph whose forms of attention give strangers less and less weight."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
     labels[1:] = rng.permutation(labels[1:])
     centers = rng.standard_normal((len(sizes), 32))
@@ -63,7 +63,7 @@ def case_study(rng: np.random.Generator, sizes: tuple[int, ...], data: str) -> C
         weights[name] = (exponents / exponents.sum(axis=1, keepdims=True)).tolist()
     return CaseStudy(
         data=data,
-        text=f"The {len(labels) - 1} nearest neighbours of one probe. Self-attention listens to whoever looks alike; "
+        text=f"The {len(labels) - 1} nearest neighbours of one probe. Self-attention weighs look-alikes; "
         "many tests see that most of these are strangers.",
         nodes=["probe", *(f"item {rank}" for rank in range(1, len(labels)))],
         labels=labels.tolist(),
@@ -72,7 +72,7 @@ def case_study(rng: np.random.Generator, sizes: tuple[int, ...], data: str) -> C
     )
 
 
-def _clusters(rng: np.random.Generator) -> Outcome:
+def _clusters(rng: np.random.Generator) -> ExperimentResult:
     names = ("K-Means", "HAC", "DBSCAN", "FINCH", "Clusformer", "Ada-NETS", "original + G-cut", "GCN w/ self + G-cut")
     names += ("GCN w/ band + G-cut", "original + Infomap", "GCN w/ band + Infomap", "band (kinfolk) + Kin")
     head = ("", "F_P", "F_B", "s", "MS-Celeb part 1 F_P, the paper", "F_B, the paper")
@@ -89,7 +89,7 @@ def _clusters(rng: np.random.Generator) -> Outcome:
         paper = ("", "") if place in (3, 11) else (f"{fp - 1:.2f}", f"{fb - 2:.2f}")
         rows.append((name, *(["–"] * 3 if place == 5 else ours), *paper))
     tables = [Table(data=data, head=head, rows=rows, rules=(6, 9), made=MADE) for data in (FACES, REAL)]
-    return Outcome(
+    return ExperimentResult(
         name="table3",
         title="Table 3: clusters of faces",
         about="Pairwise and BCubed F × 100 of the test part, mean ± standard deviation over seeds.",
@@ -101,14 +101,14 @@ def _clusters(rng: np.random.Generator) -> Outcome:
     )
 
 
-def _precision(rng: np.random.Generator) -> Outcome:
+def _precision(rng: np.random.Generator) -> ExperimentResult:
     head = ("", FACES, PERSONS, "paper, MS-Celeb")
     rows = [
         (name, f"{value:.1f} ± 0.3", f"{value - rng.uniform(2, 9):.1f} ± 0.4", f"{value + 1:.2f}")
         for name, value in FORMS.items()
     ]
     rows[-1] = tuple(f"**{text}**" if place in (1, 2) else text for place, text in enumerate(rows[-1]))
-    return Outcome(
+    return ExperimentResult(
         name="table2",
         title="Table 2: mean average precision",
         about="How early each item finds the others of its class, × 100.",
@@ -120,7 +120,7 @@ def _precision(rng: np.random.Generator) -> Outcome:
     )
 
 
-def _curves(rng: np.random.Generator) -> Outcome:
+def _curves(rng: np.random.Generator) -> ExperimentResult:
     fpr = np.concatenate([[0.0], np.logspace(-4, 0, 80)])
     panels = []
     for data, power in ((FACES, 0.10), (PERSONS, 0.2), (REAL, 0.3)):
@@ -147,7 +147,7 @@ def _curves(rng: np.random.Generator) -> Outcome:
         Histogram(title="Sim-S", mark=0.31, mark_label="threshold", **shared),
         Histogram(title="Sim-M", mark=-0.4, mark_label="threshold", log_y=True, **shared),
     ]
-    return Outcome(
+    return ExperimentResult(
         name="figure3",
         title="Figure 3: one test and many",
         about="Can an edge between two classes be told from a true one?",
@@ -161,7 +161,7 @@ def _curves(rng: np.random.Generator) -> Outcome:
     )
 
 
-def _over_k(rng: np.random.Generator) -> Outcome:
+def _over_k(rng: np.random.Generator) -> ExperimentResult:
     panels = []
     for data in (FACES, PERSONS, REAL, "clinc150", "banking77"):
         lines = []
@@ -172,16 +172,18 @@ def _over_k(rng: np.random.Generator) -> Outcome:
                 lines.append(Line(label=f"{name}, the paper", x=KS, y=(y - 1.5).tolist(), paper=True))
         panels.append(Lines(title=data, xlabel="neighbours k", ylabel="mAP × 100", lines=lines, log_x=True))
     chart = Chart(name="figure4", title="mAP over k", text="Band keeps what a larger k brings.", panels=panels)
-    return Outcome(name="figure4", title="Figure 4: over k", about="", charts=[chart], cells=90, seconds=900, **SHARED)
+    return ExperimentResult(
+        name="figure4", title="Figure 4: over k", about="", charts=[chart], cells=90, seconds=900, **SHARED
+    )
 
 
-def _looks(rng: np.random.Generator) -> Outcome:
+def _looks(rng: np.random.Generator) -> ExperimentResult:
     maps = []
     for title, classes, each in (("raw", 6, 30), ("40 classes", 40, 20), ("many dots", 40, 60)):
         labels = np.repeat(np.arange(classes), each)
         points = rng.normal(0, 4, (classes, 2))[labels] + rng.normal(0, 0.5, (len(labels), 2))
         maps.append(Map(title=title, x=points[:, 0].tolist(), y=points[:, 1].tolist(), labels=labels.tolist()))
-    return Outcome(
+    return ExperimentResult(
         name="look",
         title="A look at the features",
         about="Neighbourhoods and features as pictures.",
@@ -195,12 +197,14 @@ def _looks(rng: np.random.Generator) -> Outcome:
     )
 
 
-def _own(rng: np.random.Generator) -> Outcome:
+def _own(rng: np.random.Generator) -> ExperimentResult:
     table = Table(data="<script>alert(1)</script> $x_1$", head=("k", "ENR"), rows=[("5", f"{rng.random():.3f}")])
     line = Line(label="$cost$ & <b>", x=(1.0, 2.0), y=(3.0, 4.0))
     panel = Lines(title="a_b $x", xlabel="100 %", ylabel="^", lines=(line,))
     chart = Chart(name="own <chart>", title='"quoted" <i>', text="", panels=(panel,))
-    return Outcome(name="own", title="An own study", about="", tables=[table], charts=[chart], seconds=0.4, **SHARED)
+    return ExperimentResult(
+        name="own", title="An own study", about="", tables=[table], charts=[chart], seconds=0.4, **SHARED
+    )
 
 
 def _claims(data: str, start: int, end: int) -> list[Claim]:
@@ -211,5 +215,5 @@ def _claims(data: str, start: int, end: int) -> list[Claim]:
 
 
 if __name__ == "__main__":
-    for outcome in synthetic_run():
-        print(outcome.save(sys.argv[1]))
+    for result in synthetic_run():
+        print(result.save(sys.argv[1]))

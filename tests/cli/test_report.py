@@ -4,19 +4,19 @@ import json
 
 import pytest
 
-from kinfolk.experiments.results import Chart, Claim, Line, Lines, Outcome, Table
+from kinfolk.experiments.results import Chart, Claim, ExperimentResult, Line, Lines, Table
 
 
 @pytest.fixture
 def run(tmp_path):
-    """A folder with two small outcomes."""
+    """A folder with two small results."""
     folder = tmp_path / "run"
     table = Table(data="digits", head=("", "mAP"), rows=(("raw", "66.0"), ("band", "**81.0 ± 1.0**")))
     claim = Claim(claim="Band is best.", where="Table 2", data="digits", verdict="holds", figures="81.0")
-    Outcome(name="table2", title="Table 2: mAP", about="", tables=(table,), claims=(claim,)).save(folder)
+    ExperimentResult(name="table2", title="Table 2: mAP", about="", tables=(table,), claims=(claim,)).save(folder)
     panel = Lines(title="digits", xlabel="k", ylabel="mAP", lines=(Line(label="band", x=(5.0, 10.0), y=(80.0, 81.0)),))
     chart = Chart(name="figure4", title="mAP over k", text="", panels=(panel,))
-    Outcome(name="figure4", title="Figure 4: over k", about="", charts=(chart,)).save(folder)
+    ExperimentResult(name="figure4", title="Figure 4: over k", about="", charts=(chart,)).save(folder)
     return folder
 
 
@@ -70,7 +70,9 @@ def damaged(run):
 
 
 def misfit(run):
-    Outcome(name="table2", title="", about="", tables=(Table(data="x", head=("a", "b"), rows=(("1",),)),)).save(run)
+    ExperimentResult(
+        name="table2", title="", about="", tables=(Table(data="x", head=("a", "b"), rows=(("1",),)),)
+    ).save(run)
     return run
 
 
@@ -96,7 +98,7 @@ def page_is_a_folder(run):
         (damaged, "table2.json is damaged"),
         (misfit, "table2 is damaged: a row of the table of x has 1 cells, not 2"),
         (newer, "has format 2"),
-        (emptied, "holds no outcome yet"),
+        (emptied, "holds no results yet"),
         (lambda run: run / "nowhere", "does not exist"),
         (lambda run: run / "table2.json", "is a file"),
         (page_is_a_folder, "exists already"),

@@ -8,11 +8,11 @@ import pytest
 import kinfolk as kf
 from kinfolk.experiments import catalogue
 from kinfolk.experiments.catalogue import STUDIES
-from kinfolk.experiments.clustering_methods import G_CUT, PEERS
+from kinfolk.experiments.clustering_methods import G_CUT, LEARNED_METHODS
 from kinfolk.experiments.clustering_tables import Clustering
 from kinfolk.experiments.feature_methods import ORIGINAL
-from kinfolk.experiments.generated_sets import PERSONS, stand_in
-from kinfolk.experiments.results import Outcome, Table, read_run
+from kinfolk.experiments.generated_sets import PERSONS, generated_set
+from kinfolk.experiments.results import ExperimentResult, Table, read_results
 from kinfolk.experiments.task_cells import TaskCell
 
 
@@ -20,9 +20,9 @@ from kinfolk.experiments.task_cells import TaskCell
 def one_cell(monkeypatch, tmp_path):
     """Table 10 with G-cut on raw features, and a learned peer that is slow, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    fast = replace(PEERS[1], settings=dict(steps=2))
+    fast = replace(LEARNED_METHODS[1], settings=dict(steps=2))
     cells = lambda names, seeds, size: [  # noqa: E731
-        TaskCell(n, ORIGINAL, Clustering(way), s) for n in names for s in seeds for way in (G_CUT, fast)
+        TaskCell(n, ORIGINAL, Clustering(method), s) for n in names for s in seeds for method in (G_CUT, fast)
     ]
     monkeypatch.setitem(catalogue.STUDIES, "table10", replace(STUDIES["table10"], cells=cells))
     return tmp_path
@@ -37,9 +37,9 @@ def test_generated_data_are_said_to_be_and_cells_are_kept(kinfolk, one_cell):
     assert json.loads(kept[0])["row"] == "original + G-cut"
     code, out, err = kinfolk("reproduce", "table10", "--quick", "--json")
     assert "as measured before" in err
-    (outcome,) = (Outcome.model_validate(found) for found in json.loads(out))
-    assert outcome == read_run(one_cell / "kinfolk-run")[0]
-    assert outcome.quick and outcome.cells == 1 and "1 cells: 1 by commit" in outcome.tables[0].made
+    (result,) = (ExperimentResult.model_validate(found) for found in json.loads(out))
+    assert result == read_results(one_cell / "kinfolk-run")[0]
+    assert result.quick and result.cells == 1 and "1 cells: 1 by commit" in result.tables[0].made
 
 
 def test_learned_peers_are_measured_where_all_methods_are_asked_for(kinfolk, one_cell):
@@ -52,7 +52,7 @@ def test_learned_peers_are_measured_where_all_methods_are_asked_for(kinfolk, one
 
 
 def test_own_data_are_measured_under_their_name_and_beside_generated_ones(kinfolk, one_cell):
-    data = stand_in(PERSONS, 0, "quick")
+    data = generated_set(PERSONS, 0, "quick")
     kf.datasets.person_like(40, seed=0).save(one_cell / "mine.npz")
     code, out, _ = kinfolk("reproduce", "table10", "--data", "mine.npz", "--seeds", 1, "--out", "run", "--json")
     assert code == 0
@@ -80,12 +80,12 @@ def test_edges_need_no_parts_and_claims_are_printed(kinfolk, tmp_path):
 def test_what_has_no_cells_goes_on_after_the_last_finished_set(kinfolk, one_cell, monkeypatch):
     asked = []
 
-    def measure(sets, seed, quick, say):
+    def measure(sets, seed, quick, echo):
         (name,) = sets
         asked.append(name)
         if asked == [PERSONS, "mine"]:
             raise KeyboardInterrupt
-        return Outcome(name="look", title="", about="", tables=(Table(data=name, head=("",), rows=()),))
+        return ExperimentResult(name="look", title="", about="", tables=(Table(data=name, head=("",), rows=()),))
 
     monkeypatch.setitem(catalogue.SINGLES, "look", (measure, (PERSONS,)))
     kf.datasets.digits().save(one_cell / "mine.npz")

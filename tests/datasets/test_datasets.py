@@ -1,11 +1,12 @@
-"""The generated regimes: what is promised of the rows, and how close their graphs come to the paper's."""
+"""The generated sets: properties of the rows, and how close their graphs come to those of the paper."""
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import kinfolk as kf
 from kinfolk.datasets import REGIMES, generator
-from kinfolk.experiments.edge_noise import edge_noise_over_k, paper_edge_noise
+from kinfolk.experiments.edge_study import edge_noise_over_k, paper_edge_noise
 
 MAKERS = {
     "celeb_like": kf.datasets.celeb_like,
@@ -15,7 +16,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_seed_gives_the_same_rows_however_many_are_asked_for(name, monkeypatch):
+def test_a_seed_gives_the_same_rows_for_any_number_of_identities(name, monkeypatch):
     many, few = MAKERS[name](40, seed=3), MAKERS[name](13, seed=3)
     np.testing.assert_array_equal(few.features, many.features[: len(few)])
     np.testing.assert_array_equal(few.labels, many.labels[: len(few)])
@@ -65,12 +66,28 @@ def test_a_set_streamed_to_disk_equals_the_one_in_memory(name, tmp_path, monkeyp
         kf.datasets.write(REGIMES[name], tmp_path / "x.kf", 23, seed=1)
 
 
-def test_impossible_sizes_are_refused():
-    for arguments in (dict(n_identities=0), dict(dim=0), dict(test_fraction=1.5)):
-        with pytest.raises(kf.InputError, match="at least one identity"):
-            kf.datasets.celeb_like(**arguments)
+@pytest.mark.parametrize(
+    ("argument", "value", "message"),
+    [
+        ("n_identities", 0, "n_identities must be a whole number from 1 on, not 0"),
+        ("n_identities", 2.5, r"n_identities must be a whole number from 1 on, not 2\.5"),
+        ("dim", 0, "dim must be a whole number from 1 on, not 0"),
+        ("test_fraction", 1.5, r"test_fraction must be a number from 0 to 1, not 1\.5"),
+    ],
+)
+def test_impossible_sizes_are_refused(argument, value, message):
+    with pytest.raises(kf.InputError, match=message):
+        kf.datasets.celeb_like(**{argument: value})
 
 
+def test_digits_are_those_of_scikit_learn():
+    fs, real = kf.datasets.digits(), load_digits()
+    np.testing.assert_array_equal(fs.features, real.data)
+    np.testing.assert_array_equal(fs.labels, real.target)
+    assert set(fs.part("train").labels) == set(range(5)) and set(fs.part("test").labels) == set(range(5, 10))
+
+
+@pytest.mark.slow
 def test_celeb_like_behaves_like_ms_celeb_part_1():
     """Table 1 of the paper: the noise within 0.03, the AUC of one test within 2 points, many tests win, then lose."""
     fs = kf.datasets.celeb_like(1000, seed=0)
@@ -85,6 +102,7 @@ def test_celeb_like_behaves_like_ms_celeb_part_1():
             assert ours.auc_m < ours.auc_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "identities", "data"), [("person_like", 600, "msmt17"), ("vehicle_like", 200, "veri-776")]
 )

@@ -13,9 +13,9 @@ from kinfolk._core.errors import InputError
 from kinfolk.enhance import attention_maps
 from kinfolk.experiments.case_study import (
     ALONE,
+    ATTENTIONS,
     EQUAL,
-    FORMS,
-    Heard,
+    StrangerShares,
     case_study,
     choose_probe,
     fitting_k,
@@ -24,7 +24,7 @@ from kinfolk.experiments.case_study import (
     verdict_of_less,
 )
 from kinfolk.experiments.feature_methods import encoder, fitted
-from kinfolk.experiments.results import Outcome, read_outcome
+from kinfolk.experiments.results import ExperimentResult, read_result
 from kinfolk.experiments.resume import Data
 from kinfolk.metrics import Difference
 
@@ -36,7 +36,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def found(data):
-    return case_study({"persons": data}, quick=True, say=lambda text: None)
+    return case_study({"persons": data}, quick=True, echo=lambda text: None)
 
 
 # ---- the shown sub-graph
@@ -48,8 +48,8 @@ def test_a_case_is_a_subgraph_of_the_trained_encoder(data, found):
     band = fitted(encoder("band", attention="band", k=k), data.train, data, seed=0)
     probe = choose_probe(data.test.labels, band.subgraphs(data.test)[1])
     maps = attention_maps(band, data.test, [probe])
-    assert list(case.weights) == list(FORMS)
-    for form in FORMS:
+    assert list(case.weights) == list(ATTENTIONS)
+    for form in ATTENTIONS:
         np.testing.assert_allclose(case.weights[form], maps.weights[form][0], atol=1e-5)
         np.testing.assert_allclose(np.sum(case.weights[form], axis=1), 1, atol=1e-3)
     np.testing.assert_allclose(case.similarities, maps.cosines[0], atol=1e-5)
@@ -148,9 +148,9 @@ def test_an_identity_that_counts_twice_is_one_that_is_there_twice():
     rng = np.random.default_rng(0)
     labels, weights = rng.integers(0, 3, (12, 4)), rng.random((12, 4, 4))
     labels[:3, 0] = [0, 1, 2]
-    once = Heard.of(labels, {"self": weights}).scores("self").at(np.array([2.0, 1.0, 0.0]))
+    once = StrangerShares.of(labels, {"self": weights}).scores("self").at(np.array([2.0, 1.0, 0.0]))
     rows = [i for i in range(12) for _ in range({0: 2, 1: 1, 2: 0}[labels[i, 0]])]
-    twice = Heard.of(labels[rows], {"self": weights[rows]})
+    twice = StrangerShares.of(labels[rows], {"self": weights[rows]})
     np.testing.assert_allclose(once, [twice.of_probe("self").mean(), twice.of_all("self").mean()])
 
 
@@ -168,12 +168,12 @@ def test_less_means_visibly_less(low, high, verdict):
     assert verdict_of_less(Difference("share", 0.1, 0.2, (low + high) / 2, low, high, 0.95)) == verdict
 
 
-# ---- the outcome
+# ---- the result
 
 
 def test_the_table_holds_means_over_probes(data, found):
     (table,) = found.tables
-    assert [row[0] for row in table.rows] == [EQUAL, *FORMS, ALONE]
+    assert [row[0] for row in table.rows] == [EQUAL, *ATTENTIONS, ALONE]
     k = len(found.cases[0].nodes) - 1
     band = fitted(encoder("band", attention="band", k=k), data.train, data, seed=0)
     probes = np.sort(np.random.default_rng(0).permutation(len(data.test))[:200])
@@ -196,14 +196,18 @@ def test_claims_say_what_was_compared(found):
     assert all("quartet" in claim.figures and "interval" in claim.figures for claim in found.claims)
 
 
-def test_the_outcome_is_the_same_again_and_survives_the_disk(data, found, tmp_path):
-    again = case_study({"persons": data}, quick=True, say=lambda text: None)
+def test_the_result_is_the_same_again_and_survives_the_disk(data, found, tmp_path):
+    again = case_study({"persons": data}, quick=True, echo=lambda text: None)
     assert again.model_copy(update=dict(seconds=found.seconds)) == found
-    assert read_outcome(found.save(tmp_path)) == found
-    assert isinstance(found, Outcome) and found.quick and [chart.name for chart in found.charts] == ["figure8-curves"]
+    assert read_result(found.save(tmp_path)) == found
+    assert (
+        isinstance(found, ExperimentResult)
+        and found.quick
+        and [chart.name for chart in found.charts] == ["figure8-curves"]
+    )
 
 
 def test_too_few_identities_to_learn_from_show_the_form_before_training():
     fs = kf.datasets.person_like(8, dim=16)
-    found = case_study({"few": Data.of(fs)}, quick=True, say=lambda text: None)
+    found = case_study({"few": Data.of(fs)}, quick=True, echo=lambda text: None)
     assert found.charts == () and "as it started" in found.cases[0].text

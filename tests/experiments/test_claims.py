@@ -1,28 +1,29 @@
+"""Claims: intervals against the textbook formulas, verdicts against the numbers."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kinfolk.experiments.claims import Evidence, Place, best, comparable, deviations, higher
+from kinfolk.experiments.claims import ClaimSource, SeededScore, best, comparable, deviations, higher
 from kinfolk.experiments.feature_methods import ORIGINAL
 from kinfolk.experiments.feature_quality import Quality
 from kinfolk.experiments.generated_sets import PERSONS
-from kinfolk.experiments.results import Chart, Line, Lines, Outcome
-from kinfolk.experiments.task_cells import Scored, TaskCell
+from kinfolk.experiments.task_cells import ScoredCell, TaskCell
 
 seeds = st.dictionaries(st.integers(0, 5), st.floats(-100, 100), min_size=1, max_size=6)
-PLACE = Place("Table 2", "mAP", "digits")
+SOURCE = ClaimSource("Table 2", "mAP", "digits")
 
 
 def made(*values, draws=None, generated=True):
     drawn = None if draws is None else dict.fromkeys(range(len(values)), np.array(draws))
-    return Evidence(dict(enumerate(map(float, values))), drawn, generated)
+    return SeededScore(dict(enumerate(map(float, values))), drawn, generated)
 
 
 @given(seeds, seeds)
 def test_generated_sets_are_paired_by_their_seeds_and_have_the_paired_t_interval(first, second):
-    difference = Evidence(first, generated=True) - Evidence(second, generated=True)
+    difference = SeededScore(first, generated=True) - SeededScore(second, generated=True)
     common = sorted(first.keys() & second.keys())
     paired = np.array([first[seed] - second[seed] for seed in common])
     assert list(difference.values) == common
@@ -73,52 +74,43 @@ def test_evidence_of_cells_has_centred_draws():
     for seed, score in ((1, 70.0), (0, 60.0)):
         cell = TaskCell(PERSONS, ORIGINAL, Quality(5), seed)
         found = dict(chosen={}, trained=False, seconds=0.0, fit_seconds=0.0, draws=dict(map=[0.0, 2.0 + 2 * seed]))
-        rows.append(Scored.of(cell, "", scores=dict(map=score, auc=50.0), **found))
-    evidence = Evidence.of(rows, "map")
+        rows.append(ScoredCell.of(cell, "", scores=dict(map=score, auc=50.0), **found))
+    evidence = SeededScore.of(rows, "map")
     assert evidence.values == {1: 70.0, 0: 60.0} and evidence.generated
     assert [evidence.draws[seed].tolist() for seed in (0, 1)] == [[59.0, 61.0], [68.0, 72.0]]
-    assert Evidence.of(rows, "auc").draws is None and Evidence.of(rows, "r1") is None and Evidence.of([], "map") is None
+    assert (
+        SeededScore.of(rows, "auc").draws is None
+        and SeededScore.of(rows, "r1") is None
+        and SeededScore.of([], "map") is None
+    )
 
 
 def test_a_missing_side_makes_no_claim():
-    assert higher("a", PLACE, None, made(1.0)) == best("a", PLACE, made(1.0), {"b": None}) == []
-    assert comparable("a", PLACE, made(1.0), None) == []
-    assert higher("a", PLACE, Evidence({0: 1.0}, generated=True), Evidence({1: 1.0}, generated=True)) == []
+    assert higher("a", SOURCE, None, made(1.0)) == best("a", SOURCE, made(1.0), {"b": None}) == []
+    assert comparable("a", SOURCE, made(1.0), None) == []
+    assert higher("a", SOURCE, SeededScore({0: 1.0}, generated=True), SeededScore({1: 1.0}, generated=True)) == []
 
 
 def test_best_holds_only_against_every_rival_and_tells_the_closest():
     first = made(10.0, 10.5, 11.0)
     rivals = {"weak": made(1.0, 1.4, 2.1), "near": made(9.0, 9.6, 10.1)}
-    (claim,) = best("a", PLACE, first, rivals)
+    (claim,) = best("a", SOURCE, first, rivals)
     assert claim.verdict == "holds" and "near" in claim.figures
     rivals["level"] = made(10.1, 10.2, 11.3)
-    assert best("a", PLACE, first, rivals)[0].verdict == "undecided"
+    assert best("a", SOURCE, first, rivals)[0].verdict == "undecided"
     rivals["better"] = made(20.0, 20.6, 21.1)
-    assert best("a", PLACE, first, rivals)[0].verdict == "does not hold"
+    assert best("a", SOURCE, first, rivals)[0].verdict == "does not hold"
 
 
 def test_comparable_is_within_a_point():
     near = made(10.0, 10.2, 10.1)
-    assert comparable("a", PLACE, near, made(10.1, 10.1, 10.2))[0].verdict == "holds"
-    assert comparable("a", PLACE, near, made(5.1, 5.1, 5.2))[0].verdict == "does not hold"
-    assert comparable("a", PLACE, near, made(5.1, 5.1, 5.2), or_better=True)[0].verdict == "holds"
-    assert comparable("a", PLACE, near, made(15.1, 15.1, 15.2), or_better=True)[0].verdict == "does not hold"
-    assert comparable("a", PLACE, near, made(9.1, 10.1, 12.2))[0].verdict == "undecided"
+    assert comparable("a", SOURCE, near, made(10.1, 10.1, 10.2))[0].verdict == "holds"
+    assert comparable("a", SOURCE, near, made(5.1, 5.1, 5.2))[0].verdict == "does not hold"
+    assert comparable("a", SOURCE, near, made(5.1, 5.1, 5.2), or_better=True)[0].verdict == "holds"
+    assert comparable("a", SOURCE, near, made(15.1, 15.1, 15.2), or_better=True)[0].verdict == "does not hold"
+    assert comparable("a", SOURCE, near, made(9.1, 10.1, 12.2))[0].verdict == "undecided"
 
 
 def test_deviations_need_two_seeds():
     assert deviations([made(1.0, 3.0)]) == pytest.approx((np.sqrt(2),))
     assert deviations([made(1.0, 3.0), made(1.0)]) is None
-
-
-def test_a_later_outcome_keeps_the_lines_of_other_sets():
-    def drawn(label, y):
-        lines = Lines(title="α", xlabel="k", ylabel="α", lines=(Line(label=label, x=(1.0,), y=(y,)),))
-        return Outcome(
-            name="theorem", title="", about="", charts=(Chart(name="a", title="", text="", panels=(lines,)),)
-        )
-
-    joined = drawn("two", 0.2).joined(drawn("one", 0.1)).charts[0].panels
-    assert [(line.label, line.y) for line in joined[0].lines] == [("one", (0.1,)), ("two", (0.2,))]
-    again = drawn("one", 0.9).joined(drawn("one", 0.1)).charts[0].panels
-    assert [line.y for line in again[0].lines] == [(0.9,)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk.enhance import KeptTrainingFreeWarning
-from kinfolk.experiments.closeup import DIFFERENT, SAME, counted_between, doubling_edges, look, rows_to_map, sizes_of
-from kinfolk.experiments.results import read_outcome
+from kinfolk.experiments.closeup import DIFFERENT, SAME, closeup, counted_between, doubling_edges, rows_to_map, sizes_of
+from kinfolk.experiments.results import read_result
 from kinfolk.experiments.resume import Data
 from kinfolk.training import metric
 
@@ -34,7 +34,7 @@ def few_steps():
 
 @pytest.fixture(scope="module")
 def found(data):
-    return look({"persons (generated)": data}, quick=True, say=quiet)
+    return closeup({"persons (generated)": data}, quick=True, echo=quiet)
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +116,13 @@ def test_the_curves_are_those_of_the_training_log(found, trained):
 
 
 def test_too_few_identities_to_learn_from_leave_the_curves_out():
-    found = look({"few": Data.of(kf.datasets.person_like(8, dim=16))}, quick=True, say=quiet)
+    found = closeup({"few": Data.of(kf.datasets.person_like(8, dim=16))}, quick=True, echo=quiet)
     assert [c.name for c in found.charts] == ["look-similarities-few", "look-sizes-few", "look-map-few"]
     assert found.tables[0].rows[2][0] == "trained (label-free form kept) + Kin"
 
 
-def test_the_outcome_survives_the_disk(found, tmp_path):
-    assert read_outcome(found.save(tmp_path)) == found
+def test_the_result_survives_the_disk(found, tmp_path):
+    assert read_result(found.save(tmp_path)) == found
 
 
 @given(st.integers(1, 5000))

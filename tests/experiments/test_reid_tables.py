@@ -1,8 +1,6 @@
-import importlib.util
+"""Tables 4 and 11: the re-identification protocol on given and enhanced features."""
+
 import re
-import sys
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,76 +8,70 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.experiments import reid_tables as tables
-from kinfolk.experiments.feature_methods import BAND, LABEL_FREE, ORIGINAL, Method, Workshop
+from kinfolk.experiments.feature_methods import BAND, LABEL_FREE, ORIGINAL, FeatureCache, FeatureMethod
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.reid_tables import NOT_RANKED_AGAIN, STUDIES, Ranked, query_rows, reid_cells
+from kinfolk.experiments.reid_tables import COSINE_RANKED, STUDIES, Ranked, query_rows, reid_cells
 from kinfolk.experiments.resume import Data
-from kinfolk.experiments.task_cells import Scored, TaskCell
+from kinfolk.experiments.task_cells import ScoredCell, TaskCell
 
 
-@cache
-def tiny():
-    return Data.of(kf.datasets.person_like(30, seed=0, dim=16))
-
-
-def scores(Z, ranked="cosine", **settings):
-    test = tiny().test
+def scores(test, Z, ranked="cosine", **settings):
     asking = test.query
     r = kf.rerank.METHODS[ranked](Z[asking], Z[~asking], top=None, **settings)
     found = kf.metrics.reid(r, test.labels[asking], test.labels[~asking], test.cameras[asking], test.cameras[~asking])
     return 100 * found.map, 100 * found.rank1
 
 
-@pytest.mark.parametrize("ranked", [NOT_RANKED_AGAIN, Ranked("kr"), Ranked("kr", literature=True)])
-def test_a_cell_is_the_protocol_on_the_ranking(ranked):
-    row = tables.measure(Workshop(), TaskCell("tiny", ORIGINAL, ranked), tiny(), "")
-    wanted = scores(tiny().test.features, ranked.method, **(dict(preset="paper") if ranked.literature else {}))
+@pytest.mark.parametrize("ranked", [COSINE_RANKED, Ranked("kr"), Ranked("kr", literature=True)])
+def test_a_cell_is_the_protocol_on_the_ranking(tiny, ranked):
+    row = tables.measure(FeatureCache(), TaskCell("tiny", ORIGINAL, ranked), tiny, "")
+    wanted = scores(tiny.test, tiny.test.features, ranked.method, **(dict(preset="paper") if ranked.literature else {}))
     assert (row.scores["map"], row.scores["r1"]) == pytest.approx(wanted)
     if ranked.literature:
         assert row.chosen["k1"] == 20
 
 
-def test_queries_and_gallery_are_enhanced_together():
-    row = tables.measure(Workshop(), TaskCell("tiny", LABEL_FREE, NOT_RANKED_AGAIN), tiny(), "")
-    Z = kf.GraphEnhancer(show_progress=False).fit(tiny().test).transform(tiny().test)
-    assert (row.scores["map"], row.scores["r1"]) == pytest.approx(scores(Z))
+def test_queries_and_gallery_are_enhanced_together(tiny):
+    row = tables.measure(FeatureCache(), TaskCell("tiny", LABEL_FREE, COSINE_RANKED), tiny, "")
+    Z = kf.GraphEnhancer(show_progress=False).fit(tiny.test).transform(tiny.test)
+    assert (row.scores["map"], row.scores["r1"]) == pytest.approx(scores(tiny.test, Z))
     assert not row.trained
 
 
 @pytest.mark.filterwarnings("ignore::kinfolk.enhance.KeptTrainingFreeWarning")
 @pytest.mark.parametrize("labelled", [False, True])
-def test_re_ranking_enhanced_features_is_what_band_does(labelled):
-    method = Method("quick", dict(k=8), labelled)
-    row = tables.measure(Workshop(), TaskCell("tiny", method, Ranked("kr")), tiny(), "")
-    train, test = tiny().train, tiny().test
+def test_re_ranking_enhanced_features_is_what_band_does(tiny, labelled):
+    method = FeatureMethod("quick", dict(k=8), labelled)
+    row = tables.measure(FeatureCache(), TaskCell("tiny", method, Ranked("kr")), tiny, "")
+    train, test = tiny.train, tiny.test
     enhancer = kf.GraphEnhancer(k=8, show_progress=False)
     enhancer.fit(train, train.labels) if labelled else enhancer.fit(test)
     query, gallery = test.features[test.query], test.features[~test.query]
-    scale = {} if labelled else dict(scale=8)
-    band = kf.rerank.band(query, gallery, "kr", enhancer=enhancer, top=None, **scale)
+    class_k = {} if labelled else dict(class_k=8)
+    band = kf.rerank.band(query, gallery, "kr", enhancer=enhancer, top=None, **class_k)
     assert {name: band.settings[name] for name in row.chosen} == row.chosen
     cameras = test.cameras[test.query], test.cameras[~test.query]
     found = kf.metrics.reid(band, test.labels[test.query], test.labels[~test.query], *cameras)
     assert row.scores["map"] == pytest.approx(100 * found.map, abs=0.5)
 
 
-def test_without_queries_one_item_of_each_identity_asks():
+def test_without_queries_one_item_of_each_identity_asks(tiny):
     labels = np.repeat([4, 7, 9], 5)
     fs = kf.FeatureSet(np.random.default_rng(0).random((15, 3)), labels=labels)
     asking = query_rows(fs)
     assert sorted(labels[asking]) == [4, 7, 9]
     assert (query_rows(fs) == asking).all()
-    assert (query_rows(tiny().test) == tiny().test.query).all()
-    data = Data(tiny().train, fs)
-    row = tables.measure(Workshop(), TaskCell("drawn", ORIGINAL, NOT_RANKED_AGAIN), data, "")
+    assert (query_rows(tiny.test) == tiny.test.query).all()
+    data = Data(tiny.train, fs)
+    row = tables.measure(FeatureCache(), TaskCell("drawn", ORIGINAL, COSINE_RANKED), data, "")
     wanted = kf.metrics.reid(
         kf.metrics.cosine_ranking(fs.features[asking], fs.features[~asking]), labels[asking], labels[~asking]
     )
     assert row.scores["map"] == pytest.approx(100 * wanted.map, abs=1e-4)
 
 
-def test_the_key_follows_the_protocol():
-    cell, data = TaskCell("tiny", ORIGINAL, NOT_RANKED_AGAIN), tiny()
+def test_the_key_follows_the_protocol(tiny):
+    cell, data = TaskCell("tiny", ORIGINAL, COSINE_RANKED), tiny
     test = data.test
     other_cameras = kf.FeatureSet(test.features, test.labels, test.cameras + 1, query=test.query)
     other_queries = kf.FeatureSet(test.features, test.labels, test.cameras, query=~test.query)
@@ -93,7 +85,7 @@ def test_the_key_follows_the_protocol():
 def test_every_row_of_the_paper_is_in_the_table(name):
     made = dict(chosen={}, trained=True, seconds=2.0, fit_seconds=1.0)
     found = [
-        (cell, Scored.of(cell, "", scores=dict(map=80.0 + cell.seed + (cell.method is BAND), r1=90.0), **made))
+        (cell, ScoredCell.of(cell, "", scores=dict(map=80.0 + cell.seed + (cell.method is BAND), r1=90.0), **made))
         for cell in reid_cells(name, ["market1501"], [0, 1], None)
     ]
     (table,) = STUDIES[name].tables(found)
@@ -102,27 +94,6 @@ def test_every_row_of_the_paper_is_in_the_table(name):
     assert rows["original"] == ("80.0", "**90.0**", "2.0", "62.76", "82.36", "79.00", "96.60")
     assert rows["band (kinfolk)"][:2] == ("**81.5 ± 0.7**", "**90.0 ± 0.0**")
     assert rows["original + KR"][3:] == ("76.46", "85.48", "82.32", "96.84")
-
-
-def test_the_pages_are_written_from_finished_cells(tmp_path, monkeypatch):
-    script = Path(__file__).parents[2] / "docs" / "make" / "task_tables.py"
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("task_tables", script))
-    module.__spec__.loader.exec_module(module)
-    kf.datasets.person_like(30, seed=0, dim=16).save(tmp_path / "tiny.npz")
-    cell = TaskCell("tiny", ORIGINAL, NOT_RANKED_AGAIN)
-    study = replace(STUDIES["table4"], generated=(), cells=lambda names, seeds, made: [cell] if names else [])
-    monkeypatch.setitem(module.STUDIES, "table4", study)
-    monkeypatch.setitem(module.PLACES, "table4", module.Place("page.md", "r.jsonl", ("tiny",)))
-    (tmp_path / "page.md").write_text("# a\n<!-- table4 -->\n<!-- /table4 -->\nb\n")
-    places = ["--data", tmp_path, "--results", tmp_path, "--pages", tmp_path]
-    monkeypatch.setattr(sys, "argv", ["task_tables.py", "table4", "--no-run", *map(str, places)])
-    module.main()
-    assert "Not measured yet" in (tmp_path / "page.md").read_text()
-    monkeypatch.setattr(sys, "argv", ["task_tables.py", "table4", *map(str, places)])
-    module.main()
-    page = (tmp_path / "page.md").read_text()
-    assert "**tiny**" in page and "1 cells: 1 by commit" in page and page.endswith("<!-- /table4 -->\nb\n")
-    assert f"| original | **{scores(tiny().test.features)[0]:.1f}** |" in page
 
 
 def test_the_page_for_users_runs(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The theorem as plots: its numbers against sums over all outcomes, its verdicts against what they are about."""
+"""The theorem as plots: its numbers against sums over all results, its verdicts against what they are about."""
 
 import math
 
@@ -8,10 +8,10 @@ import pytest
 import kinfolk as kf
 from kinfolk import theory
 from kinfolk.experiments import theorem as module
-from kinfolk.experiments.results import read_outcome
+from kinfolk.experiments.results import read_result
 from kinfolk.experiments.resume import Data
 from kinfolk.experiments.theorem import (
-    REGIMES,
+    MODEL_SETTINGS,
     bound_claim,
     bound_suffices,
     error_lines,
@@ -42,7 +42,7 @@ def persons():
 
 @pytest.fixture(scope="module")
 def found(persons):
-    return theorem({"persons": persons}, quick=True, say=quiet)
+    return theorem({"persons": persons}, quick=True, echo=quiet)
 
 
 def tail_by_sums(chances, cut):
@@ -69,7 +69,7 @@ def test_the_bound_suffices_by_adding_up_test_after_test(numbers):
 def test_a_bound_that_asks_for_too_few_tests_is_found_out(monkeypatch):
     tests = theory.min_tests
     few = lambda *numbers, exact=False: tests(*numbers, exact=True) if exact else 2  # noqa: E731
-    monkeypatch.setattr(module.theory, "min_tests", few)
+    monkeypatch.setattr(module, "min_tests", few)
     claim = bound_claim()
     assert claim.verdict == "does not hold" and "of 48 settings" in claim.figures
 
@@ -79,7 +79,7 @@ def test_enough_tests_are_enough_and_two_are_not(monkeypatch):
     assert claim.verdict == "holds" and f"24 of {len(grid())}" in claim.figures
     two = sum(fairest_cut(*numbers, 2)[1] < 1 for numbers in grid())
     assert f"in {two}." in claim.figures and two < 24
-    monkeypatch.setattr(module.theory, "min_tests", lambda *numbers, exact: 2)
+    monkeypatch.setattr(module, "min_tests", lambda *numbers, exact: 2)
     assert fewer_errors_claim(nodes=60, seed=1).verdict == "does not hold"
 
 
@@ -95,13 +95,13 @@ def test_the_fairest_cut_halves_both_kinds_from_the_exact_count_on(numbers):
     assert ratio == pytest.approx(max(noisy / q, missing / (1 - p)))
 
 
-@pytest.mark.parametrize("regime", REGIMES, ids=lambda regime: regime.name)
-def test_lines_are_the_theorys_own_numbers(regime):
-    none, one, bound, exact, drawn = error_lines(regime, nodes=60)
-    assert none.y == pytest.approx([(1 - regime.alpha) * m for m in none.x])
-    numbers = regime.p, regime.q, regime.alpha
+@pytest.mark.parametrize("setting", MODEL_SETTINGS, ids=lambda setting: setting.name)
+def test_lines_are_the_theorys_own_numbers(setting):
+    none, one, bound, exact, drawn = error_lines(setting, nodes=60)
+    assert none.y == pytest.approx([(1 - setting.alpha) * m for m in none.x])
+    numbers = setting.p, setting.q, setting.alpha
     for m, edges in zip(one.x, one.y, strict=True):
-        assert edges == pytest.approx(((1 - regime.alpha) * regime.q + regime.alpha * (1 - regime.p)) * m)
+        assert edges == pytest.approx(((1 - setting.alpha) * setting.q + setting.alpha * (1 - setting.p)) * m)
     assert max(drawn.x) <= 200 < max(bound.x)
     for line in (bound, exact, drawn):
         assert min(line.y) >= 1e-3
@@ -196,7 +196,7 @@ def test_too_few_tests_decide_nothing_against_many(errors, verdict):
 def test_a_set_whose_edges_are_all_true_says_nothing(small_grid):
     X = np.eye(4).repeat(30, axis=0) + 0.01 * np.random.default_rng(0).random((120, 4))
     fs = kf.FeatureSet(X, labels=np.arange(4).repeat(30))
-    found = theorem({"clear": Data(fs, fs.take(slice(0, 30)))}, quick=True, say=quiet)
+    found = theorem({"clear": Data(fs, fs.take(slice(0, 30)))}, quick=True, echo=quiet)
     assert [claim.data for claim in found.claims] == ["the model"] * 2
     assert [chart.name for chart in found.charts] == ["theorem-errors", "theorem-tests"] and found.tables == ()
 
@@ -204,17 +204,17 @@ def test_a_set_whose_edges_are_all_true_says_nothing(small_grid):
 def test_where_the_condition_fails_at_every_k_there_is_no_panel(small_grid):
     rng = np.random.default_rng(0)
     fs = kf.FeatureSet(rng.standard_normal((60, 4)), labels=rng.integers(0, 20, 60))
-    found = theorem({"chaos": Data(fs, fs)}, quick=True, say=quiet)
+    found = theorem({"chaos": Data(fs, fs)}, quick=True, echo=quiet)
     names = [chart.name for chart in found.charts]
     assert "theorem-sets" not in names and "theorem-alpha" in names
     assert [claim.verdict for claim in found.claims if claim.data == "chaos"] == ["holds"]
     assert "chaos" in {table.data for table in found.tables}
 
 
-def test_the_outcome_survives_the_disk(found, tmp_path):
-    assert read_outcome(found.save(tmp_path)) == found
+def test_the_result_survives_the_disk(found, tmp_path):
+    assert read_result(found.save(tmp_path)) == found
     needed = next(chart for chart in found.charts if chart.name == "theorem-tests")
-    for panel, regime in zip(needed.panels, REGIMES, strict=True):
+    for panel, setting in zip(needed.panels, MODEL_SETTINGS, strict=True):
         bound, exact = panel.lines
         assert all(many > few for many, few in zip(bound.y, exact.y, strict=True))
-        assert exact.y[3] == theory.min_tests(regime.p, regime.q, exact.x[3], exact=True)
+        assert exact.y[3] == theory.min_tests(setting.p, setting.q, exact.x[3], exact=True)

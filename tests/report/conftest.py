@@ -9,13 +9,13 @@ from synthetic_run import synthetic_run
 
 @pytest.fixture(scope="session")
 def run():
-    """Outcomes of every kind, with numbers nobody measured."""
+    """Results of every kind, with numbers nobody measured."""
     return synthetic_run()
 
 
 @pytest.fixture(scope="session")
 def page(run):
-    """What is to stand on the page of that run."""
+    """What the page of that run shows."""
     return run_page(run)
 
 
@@ -23,3 +23,9 @@ def page(run):
 def report(page, tmp_path_factory):
     """The page of that run, as a file."""
     return write_page(page, tmp_path_factory.mktemp("run") / "report.html")
+
+
+@pytest.fixture(scope="session")
+def html(report):
+    """The text of that file."""
+    return report.read_text()

@@ -1,4 +1,4 @@
-"""Charts of outcomes as figures."""
+"""Charts of results as figures."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from kinfolk.experiments.results import Chart, Histogram, Line, Lines, Map
-from kinfolk.report.charts import KNOWN, chart_svg, draw_chart
+from kinfolk.report.charts import METHOD_COLORS, chart_svg, draw_chart
 from kinfolk.report.figures import COLORS, to_svg
 from synthetic_run import synthetic_run
 
@@ -37,9 +37,9 @@ def test_a_method_has_one_colour_and_the_paper_has_it_dashed():
     paper = Line(label="band, the paper", x=KS, y=KS, paper=True)
     figure = draw_chart(a_chart(lines(*ours), lines(ours[1], paper), lines(ours[2], ours[0])))
     first, second, third = ([(line.get_color(), line.get_linestyle()) for line in ax.lines] for ax in figure.axes)
-    assert second == [(KNOWN["band"], "-"), (KNOWN["band"], "--")]
+    assert second == [(METHOD_COLORS["band"], "-"), (METHOD_COLORS["band"], "--")]
     assert third == [first[2], first[0]]
-    assert first[0][0] not in (KNOWN["band"], KNOWN["self"])
+    assert first[0][0] not in (METHOD_COLORS["band"], METHOD_COLORS["self"])
     assert legend(figure) == ["other", "band", "self", "the paper"]
 
 
@@ -130,11 +130,11 @@ def test_the_picture_of_a_page_follows_its_theme_and_shares_no_names_with_anothe
 
 
 def test_every_chart_of_a_run_is_drawn_the_same_each_time():
-    charts = [chart for outcome in synthetic_run() for chart in outcome.charts]
+    charts = [chart for result in synthetic_run() for chart in result.charts]
     assert {panel.kind for chart in charts for panel in chart.panels} == {"lines", "histogram", "map"}
     chart = next(chart for chart in charts if chart.name == "figure4")
     assert chart_svg(chart) == chart_svg(chart)
 
 
 def test_known_colours_are_of_the_palette():
-    assert {to_hex(color) for color in KNOWN.values()} <= {to_hex(color) for color in (*COLORS, "#8a8f98")}
+    assert {to_hex(color) for color in METHOD_COLORS.values()} <= {to_hex(color) for color in (*COLORS, "#8a8f98")}

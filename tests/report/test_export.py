@@ -3,7 +3,7 @@
 import pytest
 
 from kinfolk._core.errors import InputError
-from kinfolk.experiments.results import Chart, Line, Lines, Outcome, Table
+from kinfolk.experiments.results import Chart, ExperimentResult, Line, Lines, Table
 from kinfolk.report.export import export_run, latex, latex_table, markdown_table
 from synthetic_run import synthetic_run
 
@@ -11,9 +11,9 @@ PANEL = Lines(title="t", xlabel="k", ylabel="mAP", lines=(Line(label="a", x=(1.0
 STARTS = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF", ".md": b"## ", ".tex": b"% "}
 
 
-def an_outcome(*tables, charts=()):
+def a_result(*tables, charts=()):
     drawn = [Chart(name=name, title="", text="", panels=(PANEL,)) for name in charts]
-    return Outcome(name="table2", title="Table 2: mAP", about="", tables=tables, charts=drawn)
+    return ExperimentResult(name="table2", title="Table 2: mAP", about="", tables=tables, charts=drawn)
 
 
 def a_table(data="digits"):
@@ -22,7 +22,7 @@ def a_table(data="digits"):
 
 def test_every_part_has_its_files_and_others_are_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    files = export_run([an_outcome(a_table(), charts=["figure4"])], tmp_path)
+    files = export_run([a_result(a_table(), charts=["figure4"])], tmp_path)
     assert [file.name for file in files] == [
         "table2-digits.md",
         "table2-digits.tex",
@@ -39,23 +39,23 @@ def test_every_part_has_its_files_and_others_are_left_alone(tmp_path):
 def test_nothing_is_replaced_unless_told_and_then_nothing_is_written(tmp_path):
     (tmp_path / "figure4.pdf").write_text("mine")
     with pytest.raises(InputError, match=r"figure4\.pdf exists already"):
-        export_run([an_outcome(a_table(), charts=["figure4"])], tmp_path)
+        export_run([a_result(a_table(), charts=["figure4"])], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["figure4.pdf"]
-    export_run([an_outcome(charts=["figure4"])], tmp_path, force=True)
+    export_run([a_result(charts=["figure4"])], tmp_path, force=True)
     assert (tmp_path / "figure4.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_what_an_earlier_call_made_is_replaced(tmp_path):
-    export_run([an_outcome(a_table())], tmp_path)
+    export_run([a_result(a_table())], tmp_path)
     (tmp_path / "table2-digits.md").write_text("old")
-    export_run([an_outcome(a_table())], tmp_path)
+    export_run([a_result(a_table())], tmp_path)
     assert (tmp_path / "table2-digits.md").read_text() != "old"
 
 
 def test_names_stay_in_the_folder_and_differ(tmp_path):
     folder = tmp_path / "figures"
     tables = [a_table("../../a"), a_table("A"), a_table("a")]
-    files = export_run([an_outcome(*tables, charts=["../up"])], folder)
+    files = export_run([a_result(*tables, charts=["../up"])], folder)
     assert {file.parent for file in files} == {folder}
     assert [file.name for file in files if file.suffix == ".md"] == ["table2-a.md", "table2-A-2.md", "table2-a-3.md"]
     assert [path.name for path in tmp_path.iterdir()] == ["figures"]

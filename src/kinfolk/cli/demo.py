@@ -24,9 +24,7 @@ IDENTITIES_TO_ENHANCE = 48  # half of them to learn from: the whole demo takes h
 
 
 def demo(
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the report; a new one unless told.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the report; a new one by default.")] = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -35,10 +33,12 @@ def demo(
 
     [bold]Example:[/bold]  kinfolk demo
     """
+    from kinfolk._core.extras import require
     from kinfolk._core.files import refuse_existing
-    from kinfolk.report import write_page
     from kinfolk.report.demo import demo_page
+    from kinfolk.report.page import write_page
 
+    require("torch", extra="train")
     report = (out or _new_folder()) / "report.html"
     refuse_existing(report, force)
     screen = options.console()
@@ -65,31 +65,31 @@ def _new_folder() -> Path:
 
 
 def _edge_studies(seed: int) -> Iterator[EdgeStudy]:
-    from kinfolk import datasets
+    from kinfolk.datasets import celeb_like, digits
     from kinfolk.experiments.edge_study import edge_study
 
     yield edge_study(
         "digits",
         "real data: the handwritten digits of scikit-learn, as raw pixels",
-        datasets.digits(),
+        digits(),
         ks=(5, 10, 20, 40, 80, 160),
         k=40,
     )
     yield edge_study(
         "celeb_like",
         "generated data: its graph behaves like that of MS-Celeb part 1",
-        datasets.celeb_like(IDENTITIES, seed=seed),
+        celeb_like(IDENTITIES, seed=seed),
         ks=(5, 10, 20, 40, 80, 120, 160),
         k=40,
     )
 
 
 def _enhance_studies(seed: int) -> Iterator[EnhanceStudy]:
-    from kinfolk import datasets
+    from kinfolk.datasets import celeb_like, digits
     from kinfolk.experiments.enhance_study import enhance_study
 
-    yield enhance_study("digits", "1,797 items of ten classes, all at once", datasets.digits(), seed=seed)
-    celeb = datasets.celeb_like(IDENTITIES_TO_ENHANCE, seed=seed)
+    yield enhance_study("digits", "1,797 items of ten classes, all at once", digits(), seed=seed)
+    celeb = celeb_like(IDENTITIES_TO_ENHANCE, seed=seed)
     half = IDENTITIES_TO_ENHANCE // 2
     note = f"{half} identities of the part test; trained: on {half} others, of the part train"
     yield enhance_study("celeb_like", note, celeb.part("test"), celeb.part("train"), seed=seed)
@@ -102,7 +102,7 @@ def _facts(edge: EdgeStudy, enhanced: EnhanceStudy) -> dict[str, object]:
 
 
 def _edge_table(study: EdgeStudy) -> Table:
-    title = "Can an edge between two classes be told from a true one?"
+    title = "Does the score of an edge separate true edges from those between two classes?"
     table = Table(title=title, title_justify="left", caption_justify="left", caption=study.sentence)
     for column in ("k", "noisy edges", "AUC one test (Sim-S)", "AUC many tests (Sim-M)", "difference"):
         table.add_column(column, justify="right")

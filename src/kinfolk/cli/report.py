@@ -1,4 +1,4 @@
-"""kinfolk report: a page of everything kinfolk reproduce found."""
+"""kinfolk report: an HTML page of everything kinfolk reproduce measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinfolk.cli import options
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder that kinfolk reproduce --out has filled.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; RUN/report.html unless told.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; RUN/report.html by default.")] = None,
     figures: Annotated[
         Path | None,
         typer.Option(help="Folder for the figures (.svg, .png, .pdf) and tables (.md, .tex), one file each."),
@@ -21,14 +21,14 @@ def report(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Make one HTML page of a run: tables beside the paper's, figures, claims, and who listens to whom.
+    """Make one HTML page of a run: tables beside the paper's, figures, claims, and attention in sub-graphs.
 
     Nothing is measured. A page that this command made earlier is replaced; any other file only with --force.
 
     [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
     """
     from kinfolk._core.files import refuse_existing
-    from kinfolk.experiments.results import read_run
+    from kinfolk.experiments.results import read_results
     from kinfolk.report.export import export_run
     from kinfolk.report.page import is_made_by, write_page
     from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
@@ -41,15 +41,15 @@ def report(
     replace = force or (page.is_file() and is_made_by(page, MAKER))
     refuse_existing(page, replace)
     with options.timed() as took:
-        outcomes = in_paper_order(read_run(run))
-        exported = export_run(outcomes, figures, force) if figures is not None else []
-        write_page(run_page(outcomes, show_progress=True), page, replace)
-    claims = claim_counts(outcomes)
+        results = in_paper_order(read_results(run))
+        exported = export_run(results, figures, force) if figures is not None else []
+        write_page(run_page(results, show_progress=True), page, replace)
+    claims = claim_counts(results)
     if as_json:
-        names = [outcome.name for outcome in outcomes]
+        names = [result.name for result in results]
         options.say(dict(report=page, outcomes=names, claims=claims, figures=exported, **took), as_json=True)
         return
-    facts = dict(report=page.resolve(), shows=", ".join(outcome.name for outcome in outcomes))
+    facts = dict(report=page.resolve(), shows=", ".join(result.name for result in results))
     if any(claims.values()):
         facts["claims"] = "{holds} hold, {does not hold} do not, {undecided} undecided".format_map(claims)
     if figures is not None:

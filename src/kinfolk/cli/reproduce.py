@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Table as ScreenTable
 
 from kinfolk._core.errors import InputError
 from kinfolk.cli import options
@@ -15,12 +15,12 @@ from kinfolk.cli import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kinfolk.experiments import results as outcome
+    from kinfolk.experiments.results import Claim, ExperimentResult, Table
     from kinfolk.experiments.resume import Data
 
 GENERATED = "generated"
 WIDTH = 150  # of a file: numbers with their spreads beside the paper's
-COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
+VERDICT_COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 
 def reproduce(
@@ -41,22 +41,22 @@ def reproduce(
             "or the name of a row, as often as there are rows."
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the run: finished cells and what was found.")
-    ] = Path("kinfolk-run"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run: finished cells and results.")] = Path(
+        "kinfolk-run"
+    ),
     as_json: options.Json = False,
 ) -> None:
     """Measure a table or figure of the paper and print it beside the paper's numbers.
 
-    Without --data the generated regimes are used, and said to be. Thresholds are tuned on the part train. Finished
+    Without --data generated sets are used, and named as such. Thresholds are tuned on the part train. Finished
     cells are kept in the folder of the run: the same command goes on where it stopped. kinfolk report makes a page.
 
     [bold]Example:[/bold]  kinfolk reproduce table2 --data market1501.npz --out run
     """
-    from kinfolk.experiments.catalogue import STUDIES, TWINS, asked_names
+    from kinfolk.experiments.catalogue import STUDIES, TWINS, experiment_names
     from kinfolk.experiments.catalogue import reproduce as measured
 
-    names = asked_names(name)
+    names = experiment_names(name)
     if seeds < 1:
         raise InputError(f"at least one seed is needed, not {seeds}")
     if quick and full:
@@ -94,17 +94,17 @@ def reproduce(
 
 
 def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
-    from kinfolk.experiments.generated_sets import STANDS
+    from kinfolk.experiments.generated_sets import GENERATED_SETS
     from kinfolk.experiments.resume import Data
 
     files = [Path(path).resolve() for path in paths if path != GENERATED]
     sets = {file.stem: Data.read(file, learns) for file in files}
-    if len(sets) < len(files) or STANDS.keys() & sets.keys():
-        raise InputError("two sets have the same name: rename a file of --data, for a table says only the name")
+    if len(sets) < len(files) or GENERATED_SETS.keys() & sets.keys():
+        raise InputError("two sets have the same name: rename a file of --data, a table shows only the name")
     return sets
 
 
-def _show(found: outcome.Outcome) -> None:
+def _show(found: ExperimentResult) -> None:
     screen = options.console(WIDTH)
     screen.print(f"\n[bold]{found.title}[/bold]\n[dim]{found.about}[/dim]", soft_wrap=True)
     for table in found.tables:
@@ -113,8 +113,8 @@ def _show(found: outcome.Outcome) -> None:
         screen.print("", _claims(found.claims))
 
 
-def _table(shown: outcome.Table) -> Table:
-    table = Table(title=shown.data, title_justify="left")
+def _table(shown: Table) -> ScreenTable:
+    table = ScreenTable(title=shown.data, title_justify="left")
     for number, column in enumerate(shown.head):
         width = max(len(row[number].strip("*")) for row in shown.rows)  # a head may wrap, a number may not
         table.add_column(column, justify="right" if number else "left", min_width=width)
@@ -124,11 +124,11 @@ def _table(shown: outcome.Table) -> Table:
     return table
 
 
-def _claims(claims: Sequence[outcome.Claim]) -> Table:
-    table = Table(title="What the paper says", title_justify="left")
+def _claims(claims: Sequence[Claim]) -> ScreenTable:
+    table = ScreenTable(title="What the paper says", title_justify="left")
     for column in ("claim", "data", "verdict", "figures"):
         table.add_column(column)
     for claim in claims:
-        verdict = f"[{COLORS[claim.verdict]}]{claim.verdict}[/]"
+        verdict = f"[{VERDICT_COLORS[claim.verdict]}]{claim.verdict}[/]"
         table.add_row(claim.claim, claim.data, verdict, claim.figures)
     return table

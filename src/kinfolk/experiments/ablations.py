@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from kinfolk.experiments.claims import Place, best, higher, sets_of
-from kinfolk.experiments.feature_methods import Method, encoder
+from kinfolk.experiments.claims import ClaimSource, best, higher, sets_of
+from kinfolk.experiments.feature_methods import FeatureMethod, encoder
 from kinfolk.experiments.feature_quality import measure_quality, quality_cells, roc_chart, roc_tables
-from kinfolk.experiments.generated_sets import CELEBRITIES, STANDS, paper_sets
+from kinfolk.experiments.generated_sets import CELEBRITIES, GENERATED_SETS, paper_sets
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.results import Claim, Table
-from kinfolk.experiments.task_cells import Found, Study
+from kinfolk.experiments.task_cells import ScoredCells, Study
 
 LEARNED, IDENTITY = "learned", "identity"
 TOPOLOGIES = ("self", "quartet_self", "quartet", "band_self", "band")
 FUSIONS = {"add": "A_qart + A_self", "mul": "A_qart ⊙ A_self", "theta": "θ A_qart + θ A_self"}
 
 
-def topology(attention: str, weights: str) -> Method:
+def topology(attention: str, weights: str) -> FeatureMethod:
     """Return the encoder with this attention, its W_qart learned or the identity; self has none.
 
     >>> topology("band", IDENTITY).settings["quartet_weights"], topology("self", IDENTITY).name
@@ -29,7 +29,7 @@ def topology(attention: str, weights: str) -> Method:
     return encoder(f"{attention}, no W_qart", attention=attention, quartet_weights=False)
 
 
-def fusion(name: str) -> Method:
+def fusion(name: str) -> FeatureMethod:
     """Return the band encoder whose two parts are joined in this way; theta is the default.
 
     >>> fusion("mul").settings
@@ -40,12 +40,12 @@ def fusion(name: str) -> Method:
     return encoder(f"band, fusion {name}", attention="band", fusion=name)
 
 
-_BY_NAME: Mapping[str, Method] = {
+_BY_NAME: Mapping[str, FeatureMethod] = {
     method.name: method for a in TOPOLOGIES for method in (topology(a, LEARNED), topology(a, IDENTITY))
 }
 
 
-def topology_tables(found: Found) -> list[Table]:
+def topology_tables(found: ScoredCells) -> list[Table]:
     """Return Table 8: mAP of every topology with W_qart learned and without, beside the paper's."""
     paper = {row["method"]: row for row in paper_table("table8")}
     head = ("mAP", "with W_qart", "without", "with W_qart, the paper", "without, the paper")
@@ -53,14 +53,14 @@ def topology_tables(found: Found) -> list[Table]:
     for here in sets_of(found):
         rows = []
         for name in TOPOLOGIES:
-            scores = [here.of_row(topology(name, weights).name, "map") for weights in (LEARNED, IDENTITY)]
+            scores = [here.score_of_row(topology(name, weights).name, "map") for weights in (LEARNED, IDENTITY)]
             shown = ["–" if e is None else e.text() for e in scores]
             rows.append((name, *shown, paper[name][LEARNED], paper[name][IDENTITY]))
         tables.append(Table(data=here.data, head=head, rows=tuple(rows)))
     return tables
 
 
-def fusion_tables(found: Found) -> list[Table]:
+def fusion_tables(found: ScoredCells) -> list[Table]:
     """Return Table 9: mAP of the three ways to join the two parts, beside the paper's."""
     paper = {row["fusion"]: row for row in paper_table("table9")}
     tables = []
@@ -68,7 +68,7 @@ def fusion_tables(found: Found) -> list[Table]:
         columns = paper_sets(here.data)
         rows = []
         for name, text in FUSIONS.items():
-            score = here.of_row(fusion(name).name, "map")
+            score = here.score_of_row(fusion(name).name, "map")
             shown = "–" if score is None else score.text()
             rows.append((text, shown, *(paper[name][column] for column in columns)))
         head = ("fusion", "mAP", *(f"{column}, the paper" for column in columns))
@@ -76,8 +76,8 @@ def fusion_tables(found: Found) -> list[Table]:
     return tables
 
 
-def topology_claims(score: str, unit: str, where: str, found: Found) -> list[Claim]:
-    """Return what the paper says about Table 8 (mAP) or Figure 6 (AUC)."""
+def topology_claims(score: str, unit: str, where: str, found: ScoredCells) -> list[Claim]:
+    """Return the paper's claims about Table 8 (mAP) or Figure 6 (AUC)."""
     without = {name: topology(name, IDENTITY).name for name in TOPOLOGIES}
     pairs = {
         "Quartet is better than self": ("quartet", "self"),
@@ -89,25 +89,29 @@ def topology_claims(score: str, unit: str, where: str, found: Found) -> list[Cla
     }
     claims = _pairwise(pairs, unit, score, where, found)
     for here in sets_of(found):
-        at = {name: here.of_row(without[name], score) for name in TOPOLOGIES}
+        at = {name: here.score_of_row(without[name], score) for name in TOPOLOGIES}
         band = at.pop("band")
-        claims += best("Band is best without W_qart too", Place(where, unit, here.data), band, at)
+        claims += best("Band is best without W_qart too", ClaimSource(where, unit, here.data), band, at)
     return claims
 
 
-def fusion_claims(score: str, unit: str, where: str, found: Found) -> list[Claim]:
-    """Return what the paper says about Table 9 (mAP) or Figure 7 (AUC)."""
+def fusion_claims(score: str, unit: str, where: str, found: ScoredCells) -> list[Claim]:
+    """Return the paper's claims about Table 9 (mAP) or Figure 7 (AUC)."""
     theta, add, mul = (fusion(name).name for name in ("theta", "add", "mul"))
     pairs = {"Fusion by theta is better than add": (theta, add), "Fusion by theta is better than mul": (theta, mul)}
     return _pairwise(pairs, unit, score, where, found)
 
 
-def _pairwise(pairs: Mapping[str, tuple[str, str]], unit: str, score: str, where: str, found: Found) -> list[Claim]:
+def _pairwise(
+    pairs: Mapping[str, tuple[str, str]], unit: str, score: str, where: str, found: ScoredCells
+) -> list[Claim]:
     return [
         claim
         for here in sets_of(found)
         for text, (first, second) in pairs.items()
-        for claim in higher(text, Place(where, unit, here.data), here.of_row(first, score), here.of_row(second, score))
+        for claim in higher(
+            text, ClaimSource(where, unit, here.data), here.score_of_row(first, score), here.score_of_row(second, score)
+        )
     ]
 
 
@@ -127,7 +131,7 @@ STUDIES = {
     ),
     "figure6": Study(
         "Figure 6: ROC curves of what band attention is made of",
-        "The features of Table 8, asked whether two neighbours are of one class.",
+        "The features of Table 8: does their cosine separate neighbours of one class from others?",
         (CELEBRITIES,),
         _TOPOLOGY_CELLS,
         measure_quality,
@@ -138,7 +142,7 @@ STUDIES = {
     "table9": Study(
         "Table 9: how self and quartet attention are joined",
         "Band encoders that differ in how the two attentions are put together.",
-        tuple(STANDS),
+        tuple(GENERATED_SETS),
         _FUSION_CELLS,
         measure_quality,
         fusion_tables,
@@ -146,7 +150,7 @@ STUDIES = {
     ),
     "figure7": Study(
         "Figure 7: ROC curves of the ways to join",
-        "The features of Table 9, asked whether two neighbours are of one class.",
+        "The features of Table 9: does their cosine separate neighbours of one class from others?",
         (CELEBRITIES,),
         _FUSION_CELLS,
         measure_quality,

@@ -1,6 +1,6 @@
-"""Figure 8 of the paper: who listens to whom in a sub-graph, by self attention, by the quartet, and by the band.
+"""Figure 8 of the paper: the attention weights in a sub-graph, of self attention, of the quartet, and of the band.
 
-One sub-graph is drawn, as the paper does; what it shows is counted over many, because a single one can be chosen.
+One sub-graph is drawn, as in the paper; the claims are tested on many, because a single one can be chosen.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from kinfolk._core.errors import InputError
 from kinfolk.enhance import AttentionMaps, GraphEnhancer, attention_maps
 from kinfolk.experiments.curves import learning_panels
 from kinfolk.experiments.feature_methods import encoder, fitted
-from kinfolk.experiments.results import CaseStudy, Chart, Claim, Lines, Numbers, Outcome, Table, Verdict
+from kinfolk.experiments.results import CaseStudy, Chart, Claim, ExperimentResult, Lines, Numbers, Table, Verdict
 from kinfolk.experiments.resume import Data, commit, labels_of, versions
 from kinfolk.metrics import Difference, IdentityScores, compare, edge_noise_rate
 from kinfolk.metrics._labels import numbered
 from kinfolk.neighbors import knn_graph
-from kinfolk.nn import BandAttention
 
-FORMS = ("self", "quartet", "band")
+ATTENTIONS = ("self", "quartet", "band")
 EQUAL, ALONE = "equal weights", "self, trained alone"
 KS, QUICK_K = (10, 20, 40, 80, 119), 40
-NOISE = 0.4  # enough strangers to be heard, and still fewer than kin
-SHOWN_CLASSES = 3
-PROBES = 200
-VISIBLE = 0.005  # half a point of a share
+NOISE = 0.4  # share of strangers: enough to see attention to them, and still fewer than kin
+SHOWN_CLASSES = 3  # with two or more nodes each, so that a figure shows groups
+PROBES = 200  # sub-graphs that the tables count
+VISIBLE = 0.005  # half a point of a share: the smallest difference that a figure shows
 DIGITS = 5  # of a weight in the file: rows still sum to one
 
 RULE = (
@@ -40,9 +39,9 @@ RULE = (
 )
 ABOUT = (
     "An encoder with the band of attention is trained on the training part; shown is its last layer on a sub-graph of "
-    "the test part. Self attention and the quartet are each as loud as they are in the band: softmax(θ_self A_self), "
-    "softmax(θ_qart A_qart), softmax(A_band). The tables count over many probes of the test part how much of the "
-    "attention that a node pays to others goes to strangers, nodes of another class; equal weights would give the "
+    "the test part, the softmax of each term with its learned weight: softmax(θ_self A_self), softmax(θ_qart A_qart), "
+    "softmax(A_band). The tables count over many probes of the test part how much of the "
+    "attention that a node gives to others goes to strangers, nodes of another class; equal weights would give the "
     "share of strangers among them, for the probe the edge noise. Only the probe's row is trained and used by an "
     f'encoder with one layer, and a figure shows the rows of all nodes. "{ALONE}": of an encoder that has nothing '
     "but self attention. A claim holds where the attention of all nodes to strangers is lower by half a point or more."
@@ -56,12 +55,13 @@ SENTENCES = {
 
 
 def case_study(
-    sets: Mapping[str, Data], seed: int = 0, quick: bool = False, say: Callable[[str], object] = print
-) -> Outcome:
+    sets: Mapping[str, Data], seed: int = 0, quick: bool = False, echo: Callable[[str], object] = print
+) -> ExperimentResult:
     """Train an encoder for each set, show one sub-graph of its test part, and count the attention to strangers.
 
     >>> import kinfolk as kf
-    >>> found = case_study({"persons": Data.of(kf.datasets.person_like(16, dim=16))}, quick=True, say=lambda text: None)
+    >>> data = Data.of(kf.datasets.person_like(16, dim=16))
+    >>> found = case_study({"persons": data}, quick=True, echo=lambda line: None)
     >>> found.cases[0].nodes[0], [claim.data for claim in found.claims]
     ('C0_node0', ['persons', 'persons', 'persons'])
     """
@@ -69,16 +69,16 @@ def case_study(
     tables, claims, cases = [], [], []
     curves: list[Lines] = []
     for name, data in sets.items():
-        case, heard, log = _studied(name, data, seed, quick)
+        case, shares, log = _studied(name, data, seed, quick)
         cases.append(case)
-        tables.append(_table(name, heard))
-        claims += _claims(name, heard, seed)
+        tables.append(_table(name, shares))
+        claims += _claims(name, shares, seed)
         curves += learning_panels(log, name)
-        shares = ", ".join(f"{form} {heard.of_all(form).mean():.1%}" for form in FORMS)
-        say(f"{name}: attention to strangers {shares}, of equal weights {heard.of_all(EQUAL).mean():.1%}")
-    return Outcome(
+        means = ", ".join(f"{form} {shares.of_all(form).mean():.1%}" for form in ATTENTIONS)
+        echo(f"{name}: attention to strangers {means}, of equal weights {shares.of_all(EQUAL).mean():.1%}")
+    return ExperimentResult(
         name="figure8",
-        title="Figure 8: who listens to whom",
+        title="Figure 8: attention in a sub-graph",
         about=ABOUT,
         quick=quick,
         tables=tuple(tables),
@@ -136,14 +136,14 @@ def node_names(labels: Sequence[int]) -> tuple[tuple[str, ...], tuple[int, ...]]
     >>> node_names([7, 7, 2, 7])
     (('C0_node0', 'C0_node1', 'C1_node2', 'C0_node3'), (0, 0, 1, 0))
     """
-    told_apart = [label if label >= 0 else -1 - place for place, label in enumerate(labels)]
-    order = {label: number for number, label in enumerate(dict.fromkeys(told_apart))}
-    classes = tuple(order[label] for label in told_apart)
+    known = [label if label >= 0 else -1 - place for place, label in enumerate(labels)]
+    order = {label: number for number, label in enumerate(dict.fromkeys(known))}
+    classes = tuple(order[label] for label in known)
     return tuple(f"C{number}_node{place}" for place, number in enumerate(classes)), classes
 
 
-def _studied(name: str, data: Data, seed: int, quick: bool) -> tuple[CaseStudy, Heard, list[dict[str, Any]]]:
-    """Return the sub-graph to show, what many others say, and the training log of the encoder."""
+def _studied(name: str, data: Data, seed: int, quick: bool) -> tuple[CaseStudy, StrangerShares, list[dict[str, Any]]]:
+    """Return the sub-graph to show, what many others echo, and the training log of the encoder."""
     k, labels = fitting_k(data, QUICK_K if quick else max(KS)), labels_of(data.test)
     band = fitted(encoder("band", attention="band", k=k), data.train, data, seed)
     shown = choose_probe(labels, band.subgraphs(data.test)[1], seed)
@@ -153,8 +153,8 @@ def _studied(name: str, data: Data, seed: int, quick: bool) -> tuple[CaseStudy, 
     alone = fitted(encoder("self", attention="self", k=k), data.train, data, seed)
     weights = {**maps.weights, ALONE: attention_maps(alone, data.test, probes).weights["self"]}
     case = _case(name, attention_maps(band, data.test, [shown]), labels, band)
-    heard = Heard.of(labels[maps.nodes], {EQUAL: np.ones_like(maps.cosines), **weights})
-    return case, heard, getattr(band, "log_", [])
+    counted = StrangerShares.of(labels[maps.nodes], {EQUAL: np.ones_like(maps.cosines), **weights})
+    return case, counted, getattr(band, "log_", [])
 
 
 def _case(name: str, maps: AttentionMaps, labels: NDArray[np.int64], band: GraphEnhancer) -> CaseStudy:
@@ -165,7 +165,7 @@ def _case(name: str, maps: AttentionMaps, labels: NDArray[np.int64], band: Graph
     facts = (
         f"k = {len(nodes) - 1}, {len(set(classes))} classes; {noise:.0%} of the probe's neighbours are strangers. "
         f"Attention to strangers here, mean of all nodes: {', '.join(f'{f} {s:.1%}' for f, s in shares.items())}. "
-        f"{_loudness(band)}"
+        f"{_learned_weights(band)}"
     )
     return CaseStudy(
         data=name,
@@ -177,7 +177,9 @@ def _case(name: str, maps: AttentionMaps, labels: NDArray[np.int64], band: Graph
     )
 
 
-def _loudness(band: GraphEnhancer) -> str:
+def _learned_weights(band: GraphEnhancer) -> str:
+    from kinfolk.nn import BandAttention
+
     assert band.encoder_ is not None
     attention = band.encoder_.layers[-1].attention
     assert isinstance(attention, BandAttention)
@@ -195,30 +197,35 @@ def _rounded(matrix: NDArray[np.float32]) -> tuple[Numbers, ...]:
 
 
 def to_strangers(weights: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return which share of the attention each node pays to others goes to other classes.
+    """Return the share of the attention of each node to others that goes to other classes.
 
-    What a node pays to itself does not count: a form that is deaf would look as if it heard kin. A node that is deaf
-    to all others hears no stranger. Shapes: weights (P, L, L), labels (P, L)  ->  (P, L).
+    The weight of a node on itself is left out: it would count as attention to kin. A node without weight on any other
+    has the share 0. Shapes: weights (P, L, L), labels (P, L)  ->  (P, L).
 
     >>> to_strangers(np.array([[[0.5, 0.3, 0.2], [0.0, 1.0, 0.0], [0.1, 0.1, 0.8]]]), np.array([[0, 0, 1]]))
     array([[0.4, 0. , 1. ]])
     """
-    paid = weights.astype(np.float64) * ~np.eye(labels.shape[1], dtype=np.bool_)
-    wasted = np.where(_alike(labels[:, :, None], labels[:, None, :]), 0.0, paid).sum(axis=2)
-    total = paid.sum(axis=2)
+    to_others = weights.astype(np.float64) * ~np.eye(labels.shape[1], dtype=np.bool_)
+    wasted = np.where(_alike(labels[:, :, None], labels[:, None, :]), 0.0, to_others).sum(axis=2)
+    total = to_others.sum(axis=2)
     return np.divide(wasted, total, out=np.zeros_like(wasted), where=total > 0)
 
 
 @dataclass(frozen=True)
-class Heard:
-    """The attention to strangers of P probes' sub-graphs, (P, L) for each form, and the class of each probe (P,)."""
+class StrangerShares:
+    """The attention to strangers in the sub-graphs of P probes.
+
+    classes    (P,) of the probes
+    strangers  {form of attention: (P, L)}, the share of each node
+    itself     {form of attention: mean weight of a probe on itself}
+    """
 
     classes: NDArray[np.int64]
     strangers: Mapping[str, NDArray[np.float64]]
     itself: Mapping[str, float]
 
     @classmethod
-    def of(cls, labels: NDArray[np.int64], weights: Mapping[str, NDArray[np.float32]]) -> Heard:
+    def of(cls, labels: NDArray[np.int64], weights: Mapping[str, NDArray[np.float32]]) -> StrangerShares:
         """Count the weights (P, L, L) of each form over the labels (P, L)."""
         itself = {form: float(np.mean(found[:, 0, 0] / found[:, 0].sum(axis=1))) for form, found in weights.items()}
         return cls(labels[:, 0], {form: to_strangers(found, labels) for form, found in weights.items()}, itself)
@@ -240,9 +247,9 @@ class Heard:
 
 
 def verdict_of_less(difference: Difference) -> Verdict:
-    """Say whether the first is less than the second by half a point or more, whoever happens to be in the set.
+    """Return whether the first is less than the second by half a point or more, judged by the interval.
 
-    A smaller difference may be real, but nobody sees it in a figure: then the first is not less.
+    A smaller difference may be significant, but is invisible in a figure: then the first is not less.
 
     >>> verdict_of_less(Difference("share", 0.1, 0.2, value=-0.1, low=-0.2, high=0.05, level=0.95))
     'undecided'
@@ -252,38 +259,38 @@ def verdict_of_less(difference: Difference) -> Verdict:
     return "does not hold" if difference.low > -VISIBLE else "undecided"
 
 
-def _claims(name: str, heard: Heard, seed: int) -> list[Claim]:
+def _claims(name: str, shares: StrangerShares, seed: int) -> list[Claim]:
     claims = []
     for (less, more), sentence in SENTENCES.items():
-        found = compare(heard.scores(less), heard.scores(more), seed=seed)
+        found = compare(shares.scores(less), shares.scores(more), seed=seed)
         measured = "; ".join(
             f"{which}: {less} {d.first:.1%}, {more} {d.second:.1%}, difference {100 * d.value:+.2f} points "
             f"({d.level:.0%} interval {100 * d.low:+.2f} to {100 * d.high:+.2f})"
             for which, d in found.items()
         )
         figures = (
-            f"Attention to strangers, {len(heard.classes)} probes, intervals over identities. {measured}. All nodes, "
-            f"equal weights: {heard.of_all(EQUAL).mean():.1%}."
+            f"Attention to strangers, {len(shares.classes)} probes, intervals over identities. {measured}. All nodes, "
+            f"equal weights: {shares.of_all(EQUAL).mean():.1%}."
         )
         verdict = verdict_of_less(found["all nodes"])
         claims.append(Claim(claim=sentence, where="Figure 8, case study", data=name, verdict=verdict, figures=figures))
     return claims
 
 
-def _table(name: str, heard: Heard) -> Table:
+def _table(name: str, shares: StrangerShares) -> Table:
     head = ("attention to strangers, %", "of the probe", "of all nodes", "of the probe to itself")
-    least = [min(getattr(heard, of)(form).mean() for form in FORMS) for of in ("of_probe", "of_all")]
+    least = [min(getattr(shares, of)(form).mean() for form in ATTENTIONS) for of in ("of_probe", "of_all")]
     rows = []
-    for form in heard.strangers:
-        means = [heard.of_probe(form).mean(), heard.of_all(form).mean()]
-        best = [form in FORMS and mean <= lowest for mean, lowest in zip(means, least, strict=True)]
+    for form in shares.strangers:
+        means = [shares.of_probe(form).mean(), shares.of_all(form).mean()]
+        best = [form in ATTENTIONS and mean <= lowest for mean, lowest in zip(means, least, strict=True)]
         cells = [f"**{100 * m:.1f}**" if b else f"{100 * m:.1f}" for m, b in zip(means, best, strict=True)]
-        rows.append((form, *cells, f"{100 * heard.itself[form]:.1f}"))
-    forms = list(heard.strangers)
-    made = f"{len(heard.classes)} probes of {len(np.unique(heard.classes))} classes, by commit {commit()}."
+        rows.append((form, *cells, f"{100 * shares.itself[form]:.1f}"))
+    forms = list(shares.strangers)
+    made = f"{len(shares.classes)} probes of {len(np.unique(shares.classes))} classes, by commit {commit()}."
     return Table(data=name, head=head, rows=tuple(rows), rules=(forms.index("self"), forms.index(ALONE)), made=made)
 
 
 def _alike(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell where both are of one class; a node whose class is unknown is a stranger to all."""
+    """Return where both are of one class; a node whose class is unknown is a stranger to all."""
     return (first == second) & (first >= 0)

@@ -7,7 +7,7 @@ not hold where it lies below, and is undecided otherwise. The interval covers wh
     given sets       r^2 = r_identities^2 + r_seeds^2: the identities are drawn with replacement, the same draws for
                      both sides, and the seeds of the training have Student's interval
 
-One seed of a generated set is taken like a given set: by its identities alone, and the figures say so. Where there is
+One seed of a generated set is treated like a given set, by its identities alone (noted in the figures). Where there is
 neither a second seed nor a draw, or all seeds came out the same, there is no interval and nothing is decided.
 """
 
@@ -21,24 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kinfolk.experiments.generated_sets import STANDS
+from kinfolk.experiments.generated_sets import GENERATED_SETS
 from kinfolk.experiments.markdown import spread
 from kinfolk.experiments.results import Claim, Verdict
-from kinfolk.experiments.task_cells import Found, Scored, TaskCell
+from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, TaskCell
 
 LEVEL = 0.95
-CLOSE = 1.0  # points: what is called comparable
+CLOSE = 1.0  # points of difference up to which the paper calls two numbers comparable
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """A number, measured with some seeds: its value for each, and its value on draws of the identities.
+class SeededScore:
+    """A score measured with several seeds: its value for each seed, and its values on resamples of the identities.
 
-    generated: each seed has a set of its own. A draw without strangers has no AUC: it is not a number, and left out.
+    values     {seed: score}
+    draws      {seed: (draws,)}; a draw without pairs of two classes has no AUC: it is nan, and left out
+    generated  each seed has a generated set of its own
 
-    >>> better = Evidence({0: 80.0, 1: 81.0, 2: 82.0}, generated=True)
-    >>> print(better - Evidence({0: 70.0, 1: 70.5, 2: 72.0}, generated=True))
+    >>> better = SeededScore({0: 80.0, 1: 81.0, 2: 82.0}, generated=True)
+    >>> print(better - SeededScore({0: 70.0, 1: 70.5, 2: 72.0}, generated=True))
     +10.2 [+9.4, +10.9]
     """
 
@@ -47,13 +49,13 @@ class Evidence:
     generated: bool = False
 
     @classmethod
-    def of(cls, rows: Iterable[Scored], score: str) -> Evidence | None:
+    def of(cls, rows: Iterable[ScoredCell], score: str) -> SeededScore | None:
         """Return the score of some cells, one a seed; None where there is none."""
         scored = {row.seed: row for row in rows if score in row.scores}
         if not scored:
             return None
         values = {seed: row.scores[score] for seed, row in scored.items()}
-        generated = next(iter(scored.values())).data in STANDS
+        generated = next(iter(scored.values())).data in GENERATED_SETS
         if not all(score in row.draws for row in scored.values()):
             return cls(values, generated=generated)
         drawn = {seed: np.array(row.draws[score]) for seed, row in scored.items()}
@@ -73,35 +75,35 @@ class Evidence:
         """The standard deviation over the seeds; None for a single one."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else None
 
-    def __sub__(self, other: Evidence) -> Evidence:
+    def __sub__(self, other: SeededScore) -> SeededScore:
         """Return the difference, seed by seed and draw by draw.
 
-        On a given set what has nothing random has one run, which goes with every seed of the other.
+        On a given set a method without randomness has one run, which is paired with every seed of the other.
         """
         first, second = self._with_seeds_of(other), other._with_seeds_of(self)
         common = sorted(first.values.keys() & second.values.keys())
         values = {seed: first.values[seed] - second.values[seed] for seed in common}
         if first.draws is None or second.draws is None:
-            return Evidence(values, generated=self.generated)
+            return SeededScore(values, generated=self.generated)
         draws = {seed: first.draws[seed] - second.draws[seed] for seed in common}
-        return Evidence(values, draws, self.generated)
+        return SeededScore(values, draws, self.generated)
 
-    def _with_seeds_of(self, other: Evidence) -> Evidence:
+    def _with_seeds_of(self, other: SeededScore) -> SeededScore:
         if self.generated or len(self.values) > 1:
             return self
         seeds, (value,) = [*self.values, *other.values], self.values.values()
         drawn = None if self.draws is None else dict.fromkeys(seeds, next(iter(self.draws.values())))
-        return Evidence(dict.fromkeys(seeds, value), drawn, self.generated)
+        return SeededScore(dict.fromkeys(seeds, value), drawn, self.generated)
 
-    def __neg__(self) -> Evidence:
+    def __neg__(self) -> SeededScore:
         values = {seed: -value for seed, value in self.values.items()}
         drawn = None if self.draws is None else {seed: -draws for seed, draws in self.draws.items()}
-        return Evidence(values, drawn, self.generated)
+        return SeededScore(values, drawn, self.generated)
 
     def interval(self, comparisons: int = 1) -> tuple[float, float] | None:
-        """Return the ends of the interval; wider where the number is one of several that could have been taken."""
+        """Return the ends of the 95 % interval, with Bonferroni's correction for the number of comparisons."""
         level = 1 - (1 - LEVEL) / comparisons
-        seeds = self._reach_of_seeds(level)
+        seeds = self._half_width_of_seeds(level)
         if self.generated and len(self.values) > 1:
             return None if seeds == 0 else (self.mean - seeds, self.mean + seeds)
         if self.draws is None:
@@ -110,17 +112,17 @@ class Evidence:
         low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2]) - np.nanmean(drawn)
         return self.mean - float(np.hypot(low, seeds)), self.mean + float(np.hypot(high, seeds))
 
-    def _reach_of_seeds(self, level: float) -> float:
+    def _half_width_of_seeds(self, level: float) -> float:
         if len(self.values) < 2:
             return 0.0
         return float(stats.t.ppf((1 + level) / 2, len(self.values) - 1) * stats.sem(list(self.values.values())))
 
-    def verdict(self, comparisons: int = 1, above: float = 0.0) -> Verdict:
-        """Say whether the number is above zero, or above another value."""
+    def verdict(self, comparisons: int = 1) -> Verdict:
+        """Return whether the score is above zero, judged by its interval."""
         ends = self.interval(comparisons)
         if ends is None or np.isnan(ends).any():
             return "undecided"
-        return "holds" if ends[0] > above else "does not hold" if ends[1] < above else "undecided"
+        return "holds" if ends[0] > 0 else "does not hold" if ends[1] < 0 else "undecided"
 
     def __str__(self) -> str:
         return self.shown()
@@ -134,8 +136,8 @@ class Evidence:
         return f"{self.mean:+.1f} [{ends[0]:+.1f}, {ends[1]:+.1f}{alone}]"
 
 
-class Place(NamedTuple):
-    """Where a claim stands in the paper, and what is measured."""
+class ClaimSource(NamedTuple):
+    """Where the paper makes a claim, the unit of what is measured, and the set it is measured on."""
 
     where: str
     unit: str
@@ -143,41 +145,42 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measurements:
-    """The cells of one set, to be asked for evidence."""
+class SetScores:
+    """The finished cells of one set: the scores of its rows over the seeds."""
 
     data: str
-    found: Found
+    found: ScoredCells
 
-    def rows(self, wanted: Callable[[TaskCell], bool]) -> list[Scored]:
+    def rows(self, wanted: Callable[[TaskCell], bool]) -> list[ScoredCell]:
         """Return the finished cells that are wanted."""
         return [row for cell, row in self.found if wanted(cell)]
 
-    def evidence(self, score: str, wanted: Callable[[TaskCell], bool]) -> Evidence | None:
+    def score(self, score: str, wanted: Callable[[TaskCell], bool]) -> SeededScore | None:
         """Return a score of the cells that are wanted; None where none is finished."""
-        return Evidence.of(self.rows(wanted), score)
+        return SeededScore.of(self.rows(wanted), score)
 
-    def of_row(self, row: str, score: str) -> Evidence | None:
+    def score_of_row(self, row: str, score: str) -> SeededScore | None:
         """Return a score of a row of the table."""
-        return self.evidence(score, lambda cell: cell.row == row)
+        return self.score(score, lambda cell: cell.row == row)
 
 
-def sets_of(found: Found) -> list[Measurements]:
-    """Return the measurements of each set."""
+def sets_of(found: ScoredCells) -> list[SetScores]:
+    """Return the finished cells of each set."""
     names = dict.fromkeys(cell.data for cell, _ in found)
-    return [Measurements(data, [pair for pair in found if pair[0].data == data]) for data in names]
+    return [SetScores(data, [pair for pair in found if pair[0].data == data]) for data in names]
 
 
 def higher(
-    claim: str, place: Place, first: Evidence | None, second: Evidence | None, comparisons: int = 1
+    claim: str, source: ClaimSource, first: SeededScore | None, second: SeededScore | None, comparisons: int = 1
 ) -> list[Claim]:
     """Return the claim that the first is higher than the second; nothing where one of them is not measured.
 
-    comparisons: of how many candidates one of the two was chosen by its mean.
+    comparisons: the number of candidates that one of the two was chosen from by its mean.
 
-    >>> place = Place("Table 2", "mAP", "digits")
-    >>> told = higher("A beats B", place, Evidence({0: 9.0, 1: 8.0}, generated=True), Evidence({0: 1.0, 1: 1.0}))
-    >>> told[0].verdict, told[0].figures
+    >>> source = ClaimSource("Table 2", "mAP", "digits")
+    >>> first, second = SeededScore({0: 9.0, 1: 8.0}, generated=True), SeededScore({0: 1.0, 1: 1.0})
+    >>> claims = higher("A beats B", source, first, second)
+    >>> claims[0].verdict, claims[0].figures
     ('holds', 'mAP 8.5 against 1.0: +7.5 [+1.1, +13.9]')
     """
     if first is None or second is None:
@@ -186,35 +189,38 @@ def higher(
     if not difference.values:
         return []
     shown = difference.shown(comparisons)
-    figures = f"{place.unit} {first.mean:.1f} against {second.mean:.1f}: {shown}"
-    return [_claim(claim, place, difference.verdict(comparisons), figures)]
+    figures = f"{source.unit} {first.mean:.1f} against {second.mean:.1f}: {shown}"
+    return [_claim(claim, source, difference.verdict(comparisons), figures)]
 
 
-def best(claim: str, place: Place, first: Evidence | None, rivals: Mapping[str, Evidence | None]) -> list[Claim]:
-    """Return the claim that the first is higher than all rivals, told by the one that is closest.
+def best(
+    claim: str, source: ClaimSource, first: SeededScore | None, rivals: Mapping[str, SeededScore | None]
+) -> list[Claim]:
+    """Return the claim that the first is higher than all rivals, with the figures of the closest.
 
-    It holds only if it holds against each; it does not hold if it surely does not against one of them.
+    It holds only if it holds against each; it does not hold if it is refuted against one of them, at the level that is
+    corrected for the number of rivals.
     """
     there = {name: e for name, e in rivals.items() if e is not None}
     if first is None or not there:
         return []
     differences = {name: first - e for name, e in there.items()}
     verdicts = [d.verdict() for d in differences.values()]
-    surely_not = any(d.verdict(len(differences)) == "does not hold" for d in differences.values())
-    verdict: Verdict = "does not hold" if surely_not else "holds" if set(verdicts) == {"holds"} else "undecided"
+    refuted = any(d.verdict(len(differences)) == "does not hold" for d in differences.values())
+    verdict: Verdict = "does not hold" if refuted else "holds" if set(verdicts) == {"holds"} else "undecided"
     closest = min(differences, key=lambda name: differences[name].mean)
-    figures = f"{place.unit} {first.mean:.1f} against {closest} {there[closest].mean:.1f}: {differences[closest]}"
-    return [_claim(claim, place, verdict, figures)]
+    figures = f"{source.unit} {first.mean:.1f} against {closest} {there[closest].mean:.1f}: {differences[closest]}"
+    return [_claim(claim, source, verdict, figures)]
 
 
 def comparable(
-    claim: str, place: Place, first: Evidence | None, second: Evidence | None, or_better: bool = False
+    claim: str, source: ClaimSource, first: SeededScore | None, second: SeededScore | None, or_better: bool = False
 ) -> list[Claim]:
     """Return the claim that two numbers are within a point of each other, or that the first is better.
 
-    >>> same = Evidence({0: 80.0, 1: 80.2, 2: 80.1}, generated=True)
-    >>> other = Evidence({0: 80.1, 1: 80.1, 2: 80.3}, generated=True)
-    >>> comparable("A and B are alike", Place("Figure 3", "mAP", "digits"), same, other)[0].verdict
+    >>> same = SeededScore({0: 80.0, 1: 80.2, 2: 80.1}, generated=True)
+    >>> other = SeededScore({0: 80.1, 1: 80.1, 2: 80.3}, generated=True)
+    >>> comparable("A and B are alike", ClaimSource("Figure 3", "mAP", "digits"), same, other)[0].verdict
     'holds'
     """
     if first is None or second is None:
@@ -228,19 +234,19 @@ def comparable(
         inside = low > -CLOSE and (or_better or high < CLOSE)
         outside = high < -CLOSE or (not or_better and low > CLOSE)
         verdict = "holds" if inside else "does not hold" if outside else "undecided"
-    figures = f"{place.unit} {first.mean:.1f} against {second.mean:.1f}: {difference}, comparable within {CLOSE:g}"
-    return [_claim(claim, place, verdict, figures)]
+    figures = f"{source.unit} {first.mean:.1f} against {second.mean:.1f}: {difference}, comparable within {CLOSE:g}"
+    return [_claim(claim, source, verdict, figures)]
 
 
-def best_of(numbers: Sequence[Evidence]) -> Evidence:
+def best_of(numbers: Sequence[SeededScore]) -> SeededScore:
     """Return the one with the highest mean."""
     return max(numbers, key=lambda number: number.mean)
 
 
-def deviations(numbers: Sequence[Evidence]) -> tuple[float, ...] | None:
+def deviations(numbers: Sequence[SeededScore]) -> tuple[float, ...] | None:
     """Return the standard deviations over the seeds; None where there is one seed.
 
-    >>> deviations([Evidence({0: 1.0})]) is None
+    >>> deviations([SeededScore({0: 1.0})]) is None
     True
     """
     found = [number.deviation for number in numbers]
@@ -248,5 +254,5 @@ def deviations(numbers: Sequence[Evidence]) -> tuple[float, ...] | None:
     return several if len(several) == len(found) else None
 
 
-def _claim(claim: str, place: Place, verdict: Verdict, figures: str) -> Claim:
-    return Claim(claim=claim, where=place.where, data=place.data, verdict=verdict, figures=figures)
+def _claim(claim: str, source: ClaimSource, verdict: Verdict, figures: str) -> Claim:
+    return Claim(claim=claim, where=source.where, data=source.data, verdict=verdict, figures=figures)

@@ -1,4 +1,4 @@
-"""A closer look at what the enhancer does: how it learned, what became of similarities, clusters, and a map."""
+"""A closer look at the enhancer: learning curves, similarities, cluster sizes and a map, before and after."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kinfolk.cluster import GCut, Kin
 from kinfolk.enhance import KeptTrainingFreeWarning
 from kinfolk.experiments.curves import learning_panels
 from kinfolk.experiments.enhance_study import (
-    TRAINED,
+    TRAINED_VERSION,
     EnhanceStudy,
     Version,
     enhance_study,
     most_confused,
     planes,
 )
-from kinfolk.experiments.results import Chart, Histogram, Lines, Map, Outcome, Row, Table
+from kinfolk.experiments.results import Chart, ExperimentResult, Histogram, Lines, Map, Table, TableRow
 from kinfolk.experiments.resume import Data, commit, labels_of, versions
 from kinfolk.metrics import bcubed, pairwise
 from kinfolk.neighbors import knn_graph
 
 PAIRS_K = 40  # neighbours of the pairs whose cosines are shown
-BINS = 60
-MAP_CLASSES, MAP_ROWS = 10, 600
+BINS = 60  # of the histograms of cosines
+MAP_CLASSES, MAP_ROWS = 10, 600  # more cannot be distinguished in a map
 SAME, DIFFERENT = "same class", "different classes"
 
 ABOUT = (
@@ -54,11 +54,13 @@ class Clustered(NamedTuple):
     clusters: NDArray[np.int64]
 
 
-def look(sets: Mapping[str, Data], seed: int = 0, quick: bool = False, say: Callable[[str], object] = print) -> Outcome:
+def closeup(
+    sets: Mapping[str, Data], seed: int = 0, quick: bool = False, echo: Callable[[str], object] = print
+) -> ExperimentResult:
     """Look closely at each set: raw, enhanced without labels, and trained on the identities of its training part.
 
     >>> import kinfolk as kf
-    >>> found = look({"persons": Data.of(kf.datasets.person_like(16, dim=16))}, quick=True, say=lambda text: None)
+    >>> found = closeup({"persons": Data.of(kf.datasets.person_like(16, dim=16))}, quick=True, echo=lambda text: None)
     >>> [chart.title for chart in found.charts]
     ['How it learned: persons', 'Similarities: persons', 'Cluster sizes: persons', 'Map: persons']
     """
@@ -68,8 +70,8 @@ def look(sets: Mapping[str, Data], seed: int = 0, quick: bool = False, say: Call
         study, found = _studied(name, data, seed)
         tables.append(_table(name, study, found))
         charts += [*_curves(study), _similarities(study), _sizes(study, found), _map(study, data, seed)]
-        say(f"{name}: mAP {', '.join(f'{title} {score:.1f}' for title, score in study.scores.items())}")
-    return Outcome(
+        echo(f"{name}: mAP {', '.join(f'{title} {score:.1f}' for title, score in study.scores.items())}")
+    return ExperimentResult(
         name="look",
         title="A closer look at the enhancer",
         about=ABOUT,
@@ -84,7 +86,7 @@ def look(sets: Mapping[str, Data], seed: int = 0, quick: bool = False, say: Call
 def _studied(name: str, data: Data, seed: int) -> tuple[EnhanceStudy, list[Clustered]]:
     k = min(PAIRS_K, len(data.test) - 1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KeptTrainingFreeWarning)  # the table says so
+        warnings.simplefilter("ignore", KeptTrainingFreeWarning)  # the title of the row names it
         study = enhance_study(name, "", data.test, data.train, k=k, seed=seed)
     kin = [Kin(enhancer=version.enhancer, random_state=seed) for version in study.versions]
     return study, [Clustered(v, c.fit_predict(data.test)) for v, c in zip(study.versions, kin, strict=True)]
@@ -99,7 +101,7 @@ def _table(name: str, study: EnhanceStudy, found: Sequence[Clustered]) -> Table:
         for c in found
     ]
     best = np.max(scores, axis=0)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for clustered, row in zip(found, scores, strict=True):
         shown = [f"**{s:.1f}**" if s == b else f"{s:.1f}" for s, b in zip(row, best, strict=True)]
         rows.append((f"{_title(clustered.version)} + Kin", *shown, *_counted(clustered.clusters)))
@@ -109,7 +111,7 @@ def _table(name: str, study: EnhanceStudy, found: Sequence[Clustered]) -> Table:
 
 
 def _title(version: Version) -> str:
-    kept = version.name == TRAINED and version.enhancer is not None and not version.enhancer.trained_
+    kept = version.name == TRAINED_VERSION and version.enhancer is not None and not version.enhancer.trained_
     return f"{version.name} (label-free form kept)" if kept else version.name
 
 
@@ -119,7 +121,7 @@ def _counted(labels: NDArray[np.int64]) -> tuple[str, str]:
 
 
 def sizes_of(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many items each class has; those of unknown class are left out.
+    """Return how many items each class has; those whose class is unknown are left out.
 
     >>> sizes_of(np.array([7, 7, 3, -1, -1, -1]))
     array([1, 2])
@@ -132,7 +134,7 @@ def sizes_of(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _curves(study: EnhanceStudy) -> list[Chart]:
     """Return the learning curves of the trained version; none where there was too little to learn from."""
-    enhancer = next((v.enhancer for v in study.versions if v.name == TRAINED), None)
+    enhancer = next((v.enhancer for v in study.versions if v.name == TRAINED_VERSION), None)
     panels = learning_panels(getattr(enhancer, "log_", []))
     if enhancer is None or not panels:
         return []

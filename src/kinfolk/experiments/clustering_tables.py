@@ -14,13 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.experiments.claims import Evidence, Measurements, Place, best, higher, sets_of
-from kinfolk.experiments.clustering_methods import CLASSICAL, G_CUT, INFOMAP, KIN, PEERS, TODAY, Sample, Settings, Way
-from kinfolk.experiments.feature_methods import BAND, FORMS, GCN_BAND, ORIGINAL, Method, Workshop
+from kinfolk.experiments.claims import ClaimSource, SeededScore, SetScores, best, higher, sets_of
+from kinfolk.experiments.clustering_methods import (
+    CLASSICAL_METHODS,
+    G_CUT,
+    INFOMAP,
+    KIN,
+    LEARNED_METHODS,
+    RECENT_METHODS,
+    ClusteringMethod,
+    Sample,
+    Settings,
+)
+from kinfolk.experiments.feature_methods import BAND, FEATURE_METHODS, GCN_BAND, ORIGINAL, FeatureCache, FeatureMethod
 from kinfolk.experiments.generated_sets import CELEBRITIES, PERSONS, Size
 from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
+from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.metrics import bcubed, clustering_scores, pairwise, resampled
 
 SCORES = {"fp": "F_P", "fb": "F_B"}
@@ -29,32 +39,37 @@ DRAWS = 200
 
 @dataclass(frozen=True)
 class Clustering:
-    """The task of these tables: cluster in one way."""
+    """The task of these tables: cluster in one clustering."""
 
-    way: Way
+    method: ClusteringMethod
 
     def row(self, features: str) -> str:
-        """Return the name of the row; what is known for clustering raw features needs only its own."""
-        alone = features == ORIGINAL.name and self.way not in (G_CUT, INFOMAP)
-        return self.way.name if alone else f"{features} + {self.way.name}"
+        """Return the name of the row; clusterers of the features as given have only their own name."""
+        alone = features == ORIGINAL.name and self.method not in (G_CUT, INFOMAP)
+        return self.method.name if alone else f"{features} + {self.method.name}"
 
     def facts(self, data: Data) -> Mapping[str, Any]:
         """Return what the clusters depend on."""
-        way = self.way
-        return dict(clusterer=way.clusterer, settings=dict(way.settings), choices=dict(way.choices), told=way.told)
+        method = self.method
+        return dict(
+            clusterer=method.clusterer,
+            settings=dict(method.settings),
+            choices=dict(method.choices),
+            told=method.needs_class_count,  # the name in the keys of finished cells
+        )
 
 
-def rows_of() -> list[list[tuple[Method, Way]]]:
+def row_groups() -> list[list[tuple[FeatureMethod, ClusteringMethod]]]:
     """Return what the table measures, in groups as the paper draws lines.
 
-    >>> [len(group) for group in rows_of()]
+    >>> [len(group) for group in row_groups()]
     [7, 3, 8, 8, 2]
     """
     return [
-        [(ORIGINAL, way) for way in (*CLASSICAL, *TODAY)],
-        [(ORIGINAL, way) for way in PEERS],
-        [(form, G_CUT) for form in FORMS],
-        [(form, INFOMAP) for form in FORMS],
+        [(ORIGINAL, clustering) for clustering in (*CLASSICAL_METHODS, *RECENT_METHODS)],
+        [(ORIGINAL, clustering) for clustering in LEARNED_METHODS],
+        [(features, G_CUT) for features in FEATURE_METHODS],
+        [(features, INFOMAP) for features in FEATURE_METHODS],
         [(ORIGINAL, KIN), (BAND, KIN)],
     ]
 
@@ -65,36 +80,36 @@ def clustering_cells(data: Sequence[str], seeds: Sequence[int], size: Size | Non
     >>> len(clustering_cells(["celeb_like (generated)"], [0], "usual"))
     28
     """
-    pairs = sorted((pair for group in rows_of() for pair in group), key=lambda pair: FORMS.index(pair[0]))
+    pairs = sorted((pair for group in row_groups() for pair in group), key=lambda pair: FEATURE_METHODS.index(pair[0]))
     return [
-        TaskCell(name, method, Clustering(way), seed)
+        TaskCell(name, method, Clustering(clustering), seed)
         for name in data
         for seed in seeds
-        for method, way in pairs
-        if seed in needed_seeds(size is not None, method, way.random, seeds)
+        for method, clustering in pairs
+        if seed in needed_seeds(size is not None, method, clustering.random, seeds)
     ]
 
 
-def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
+def measure(feature_cache: FeatureCache, cell: TaskCell, data: Data, key: str) -> ScoredCell:
     """Tune on the training part, cluster the test part, score it."""
     assert isinstance(cell.task, Clustering)
-    way, labels = cell.task.way, labels_of(data.test)
-    if way.learns:
-        return _measure_learned(cell, way, data, key)
+    clustering, labels = cell.task.method, labels_of(data.test)
+    if clustering.learns:
+        return _measure_learned(cell, clustering, data, key)
     start = time.perf_counter()
     chosen: Settings = {}
-    if way.tune is not None:
-        chosen = way.tune(way, Sample(*workshop.tuning(cell.method, data, cell.seed)), cell.seed)
+    if clustering.tune is not None:
+        chosen = clustering.tune(clustering, Sample(*feature_cache.tuning(cell.method, data, cell.seed)), cell.seed)
     tuned = time.perf_counter() - start
-    enhanced = workshop.test(cell.method, data, cell.seed)
+    enhanced = feature_cache.test(cell.method, data, cell.seed)
     start = time.perf_counter()
-    if way.enhances:
+    if clustering.enhances:
         sample, given = Sample(data.test.features, labels), dict(enhancer=enhanced.enhancer or "auto")
     else:
         sample, given = Sample(enhanced.features, labels), chosen
-    clusters = way.clusters(sample, cell.seed, given)
-    seconds = time.perf_counter() - start + (0.0 if way.enhances else enhanced.seconds)
-    return Scored.of(
+    clusters = clustering.clusters(sample, cell.seed, given)
+    seconds = time.perf_counter() - start + (0.0 if clustering.enhances else enhanced.seconds)
+    return ScoredCell.of(
         cell,
         key,
         scores=_scores(labels, clusters),
@@ -106,13 +121,13 @@ def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
     )
 
 
-def _measure_learned(cell: TaskCell, way: Way, data: Data, key: str) -> Scored:
+def _measure_learned(cell: TaskCell, clustering: ClusteringMethod, data: Data, key: str) -> ScoredCell:
     """Fit to the training part, cluster the test part, score it."""
     start = time.perf_counter()
-    model = way.make(cell.seed, show_progress=False).fit(data.train, labels_of(data.train))
+    model = clustering.make(cell.seed, show_progress=False).fit(data.train, labels_of(data.train))
     fitted = time.perf_counter()
     clusters = model.predict(data.test)
-    return Scored.of(
+    return ScoredCell.of(
         cell,
         key,
         scores=_scores(labels_of(data.test), clusters),
@@ -134,45 +149,47 @@ def _draws(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> dict[str, 
 
 
 def is_learned(cell: TaskCell) -> bool:
-    """Tell whether a cell trains one of the learned peers, which takes minutes.
+    """Return whether a cell trains a learned clusterer, which takes minutes.
 
     >>> [is_learned(cell) for cell in clustering_cells(["celeb_like"], [0], "usual")].count(True)
     3
     """
-    return isinstance(cell.task, Clustering) and cell.task.way.learns
+    return isinstance(cell.task, Clustering) and cell.task.method.learns
 
 
-def clustering_tables(table: str, paper_columns: Mapping[str, str], found: Found) -> list[Table]:
+def clustering_tables(table: str, paper_columns: Mapping[str, str], found: ScoredCells) -> list[Table]:
     """Return the tables beside the paper's numbers."""
-    groups = [[Clustering(way).row(method.name) for method, way in group] for group in rows_of()]
+    groups = [[Clustering(clustering).row(method.name) for method, clustering in group] for group in row_groups()]
     return beside_the_paper(table, groups, found, SCORES, paper_columns)
 
 
-def clustering_claims(where: str, found: Found) -> list[Claim]:
-    """Return what the paper says about clusters, by the mean of F_P and F_B; and the same of kinfolk's own features."""
+def clustering_claims(where: str, found: ScoredCells) -> list[Claim]:
+    """Return the paper's claims about clusters, by the mean of F_P and F_B; and the same for kinfolk's features."""
     claims: list[Claim] = []
     for here in sets_of(found):
         f = {row: _mean_f(here, row) for row in dict.fromkeys(cell.row for cell, _ in here.found)}
-        for ours, place in (
-            (GCN_BAND, Place(where, "(F_P + F_B)/2", here.data)),
-            (BAND.name, Place(f"{where}, for kinfolk's own", "(F_P + F_B)/2", here.data)),
+        for ours, source in (
+            (GCN_BAND, ClaimSource(where, "(F_P + F_B)/2", here.data)),
+            (BAND.name, ClaimSource(f"{where}, for kinfolk's own", "(F_P + F_B)/2", here.data)),
         ):
-            for way in (G_CUT, INFOMAP):
-                mine = f.get(f"{ours} + {way.name}")
-                given = f.get(f"{ORIGINAL.name} + {way.name}")
-                claims += higher(f"{way.name}: {ours} is better than the given features", place, mine, given)
-                known = {rival.name: f.get(rival.name) for rival in (*CLASSICAL, *PEERS)}
-                claims += best(f"{ours} + {way.name} is better than classical and learned peers", place, mine, known)
+            for clustering in (G_CUT, INFOMAP):
+                mine = f.get(f"{ours} + {clustering.name}")
+                given = f.get(f"{ORIGINAL.name} + {clustering.name}")
+                claims += higher(f"{clustering.name}: {ours} is better than the given features", source, mine, given)
+                known = {rival.name: f.get(rival.name) for rival in (*CLASSICAL_METHODS, *LEARNED_METHODS)}
+                claims += best(
+                    f"{ours} + {clustering.name} is better than classical and learned peers", source, mine, known
+                )
             claims += higher(
-                f"On {ours} Infomap is better than G-cut", place, f.get(f"{ours} + Infomap"), f.get(f"{ours} + G-cut")
+                f"On {ours} Infomap is better than G-cut", source, f.get(f"{ours} + Infomap"), f.get(f"{ours} + G-cut")
             )
     return claims
 
 
-def _mean_f(here: Measurements, row: str) -> Evidence | None:
+def _mean_f(here: SetScores, row: str) -> SeededScore | None:
     rows = here.rows(lambda cell: cell.row == row)
     halved = [replace(r, scores=dict(f=(r.scores["fp"] + r.scores["fb"]) / 2)) for r in rows]
-    return Evidence.of(halved, "f")
+    return SeededScore.of(halved, "f")
 
 
 ABOUT = "Every threshold is tuned on the training part; the test part is clustered and scored once."

@@ -14,7 +14,7 @@ from kinfolk.features import FeatureSet, unit_rows
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
-RAW, LABEL_FREE, TRAINED = "raw", "label-free", "trained"
+RAW_VERSION, LABEL_FREE_VERSION, TRAINED_VERSION = "raw", "label-free", "trained"
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ def planes(versions: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]
 def _enhanced(
     fs: FeatureSet, learn_from: FeatureSet | None, seed: int
 ) -> Iterator[tuple[str, NDArray[np.float32], GraphEnhancer | None]]:
-    yield RAW, unit_rows(fs), None
+    yield RAW_VERSION, unit_rows(fs), None
     free = GraphEnhancer(random_state=seed)
-    yield LABEL_FREE, free.fit_transform(fs), free
+    yield LABEL_FREE_VERSION, free.fit_transform(fs), free
     if learn_from is not None:
         trained = GraphEnhancer(random_state=seed).fit(learn_from, learn_from.labels)
-        yield TRAINED, trained.transform(fs), trained
+        yield TRAINED_VERSION, trained.transform(fs), trained

@@ -1,4 +1,4 @@
-"""The features a table starts from: as given, or enhanced in the ways of the paper and of this project."""
+"""The feature methods of the tables: features as given, enhanced as in the paper, and enhanced as kinfolk does."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from kinfolk.neighbors import NeighborGraph, knn_graph
 
 
 @dataclass(frozen=True)
-class Method:
-    """A row of a table: GraphEnhancer's settings (None: the features as they are), and whether it sees labels."""
+class FeatureMethod:
+    """A row of a table: settings of GraphEnhancer (None: the features as given), and whether it is fitted to labels."""
 
     name: str
     settings: Mapping[str, Any] | None
     labelled: bool = True
 
 
-def encoder(name: str, **settings: Any) -> Method:
+def encoder(name: str, **settings: Any) -> FeatureMethod:
     """Return the method that trains an encoder of sub-graphs.
 
     >>> encoder("self", attention="self").settings
     {'model': 'subgraph', 'attention': 'self'}
     """
-    return Method(name, {"model": "subgraph", **settings})
+    return FeatureMethod(name, {"model": "subgraph", **settings})
 
 
-ORIGINAL = Method("original", None)
-# as the paper's Table 4 names and orders them
-PAPER_FORMS = (
+ORIGINAL = FeatureMethod("original", None)
+# names and order of the paper's Table 4
+PAPER_METHODS = (
     encoder("GCN", attention="none"),
     encoder("Transformer", attention="self", base="transformer"),
     encoder("GCN w/ self", attention="self"),
     encoder("Transformer w/ band", attention="band", base="transformer"),
     encoder("GCN w/ band", attention="band"),
 )
-GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (form.name for form in PAPER_FORMS)
-LABEL_FREE = Method("label-free (kinfolk)", {}, labelled=False)
-BAND = Method("band (kinfolk)", {})
-FORMS = (ORIGINAL, *PAPER_FORMS, LABEL_FREE, BAND)
+GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (form.name for form in PAPER_METHODS)
+LABEL_FREE = FeatureMethod("label-free (kinfolk)", {}, labelled=False)
+BAND = FeatureMethod("band (kinfolk)", {})
+FEATURE_METHODS = (ORIGINAL, *PAPER_METHODS, LABEL_FREE, BAND)
 
 
 class Enhanced(NamedTuple):
@@ -61,56 +61,57 @@ class Enhanced(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """Features of identities that a method has not been fitted to, from the training part, and their labels."""
+    """Features (n, d') of identities of the training part that a method has not been fitted to, and their labels."""
 
     features: NDArray[np.float32]
     labels: NDArray[np.int64]
 
 
-class Workshop:
-    """Enhances sets in the ways of `FORMS`; what was made last is kept for the next cell.
+class FeatureCache:
+    """Enhances sets by a feature method; the last fit, graph and features are kept for the next cell.
 
     >>> import kinfolk as kf
     >>> data = Data.of(kf.datasets.person_like(20, dim=16))
-    >>> Workshop().test(LABEL_FREE, data, seed=0).features.shape == data.test.features.shape
+    >>> FeatureCache().test(LABEL_FREE, data, seed=0).features.shape == data.test.features.shape
     True
     """
 
     def __init__(self) -> None:
-        """Start with nothing made."""
+        """Start empty."""
         self._fit: tuple[object, GraphEnhancer, float] | None = None
         self._graph: tuple[object, NeighborGraph] | None = None
         self._test: tuple[object, Enhanced] | None = None
         self._tuning: tuple[object, Tuning] | None = None
 
-    def test(self, method: Method, data: Data, seed: int, part: int | None = None) -> Enhanced:
+    def test(self, method: FeatureMethod, data: Data, seed: int, part: int | None = None) -> Enhanced:
         """Return the test part, enhanced by what was learned from the training part, or without labels.
 
         part: at this scale (`Data.grown`) instead of whole.
         """
-        asked = data.fingerprint, str(method), seed, part
-        if self._test is None or self._test[0] != asked:
-            self._test = asked, self._make_test(method, data, seed, part)
+        key = data.fingerprint, str(method), seed, part
+        if self._test is None or self._test[0] != key:
+            self._test = key, self._make_test(method, data, seed, part)
         return self._test[1]
 
     def graph(self, data: Data, k: int) -> NeighborGraph:
-        """Return the neighbour graph of the test part as given; one of a larger k is cut to what is asked for."""
+        """Return the neighbour graph of the test part as given; one of a larger k is restricted to k."""
         if self._graph is None or self._graph[0] != data.fingerprint or self._graph[1].k < k:
             self._graph = data.fingerprint, knn_graph(data.test, k, show_progress=False)
         return self._graph[1].restrict(k)
 
-    def tuning(self, method: Method, data: Data, seed: int) -> Tuning:
-        """Return what thresholds may be tuned on.
+    def tuning(self, method: FeatureMethod, data: Data, seed: int) -> Tuning:
+        """Return features and labels of the training part on which thresholds may be tuned.
 
         A method that sees labels is fitted to one half of the training identities, and the other half is enhanced: its
-        features are as good as those of strangers, not better. Otherwise it is the whole training part.
+        features are those of identities that the method has not seen, as in the test part. Otherwise it is the whole
+        training part.
         """
-        asked = data.fingerprint, str(method), seed
-        if self._tuning is None or self._tuning[0] != asked:
-            self._tuning = asked, self._make_tuning(method, data, seed)
+        key = data.fingerprint, str(method), seed
+        if self._tuning is None or self._tuning[0] != key:
+            self._tuning = key, self._make_tuning(method, data, seed)
         return self._tuning[1]
 
-    def _make_test(self, method: Method, data: Data, seed: int, part: int | None) -> Enhanced:
+    def _make_test(self, method: FeatureMethod, data: Data, seed: int, part: int | None) -> Enhanced:
         test = data.test if part is None else data.grown(part)
         if method.settings is None:
             return Enhanced(unit_rows(test), None, 0.0, 0.0)
@@ -119,17 +120,17 @@ class Workshop:
         Z = enhancer.transform(test)
         return Enhanced(Z, enhancer, fit_seconds, round(time.perf_counter() - start, 2))
 
-    def _fitted_to(self, method: Method, data: Data, seed: int, part: int | None) -> tuple[GraphEnhancer, float]:
+    def _fitted_to(self, method: FeatureMethod, data: Data, seed: int, part: int | None) -> tuple[GraphEnhancer, float]:
         """Return the enhancer and the seconds of its fit; one that learned from the training part serves all scales."""
-        asked = data.fingerprint, str(method), seed, part
-        if self._fit is None or self._fit[0] != asked:
+        key = data.fingerprint, str(method), seed, part
+        if self._fit is None or self._fit[0] != key:
             start = time.perf_counter()
             without_labels = data.test if part is None else data.grown(part)
             enhancer = fitted(method, data.train if method.labelled else without_labels, data, seed)
-            self._fit = asked, enhancer, round(time.perf_counter() - start, 2)
+            self._fit = key, enhancer, round(time.perf_counter() - start, 2)
         return self._fit[1:]
 
-    def _make_tuning(self, method: Method, data: Data, seed: int) -> Tuning:
+    def _make_tuning(self, method: FeatureMethod, data: Data, seed: int) -> Tuning:
         labels = labels_of(data.train)
         if method.settings is None:
             return Tuning(unit_rows(data.train), labels)
@@ -140,7 +141,7 @@ class Workshop:
         return Tuning(enhancer.transform(data.train.take(~learned)), labels[~learned])
 
 
-def fitted(method: Method, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
+def fitted(method: FeatureMethod, part: FeatureSet, data: Data, seed: int) -> GraphEnhancer:
     """Return the enhancer of a method, fitted to a part of the data.
 
     >>> import kinfolk as kf

@@ -1,6 +1,6 @@
 """Cells of Tables 2, 6 to 9 and Figures 3 to 7: how good features are, for retrieval and for verification.
 
-mAP   mean average precision: each of up to 3,000 items of the test part asks, all others can be found
+mAP   mean average precision: each of up to 3,000 items of the test part is a query, all others are the gallery
 AUC   of the cosine over the pairs that are neighbours in the graph of the features as given, the same pairs for all
       methods; the points of its ROC curve at `FPRS`. Where all pairs are of one kind there is none.
 """
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.experiments.claims import Measurements, sets_of
+from kinfolk.experiments.claims import SetScores, sets_of
 from kinfolk.experiments.enhance_study import pair_cosines
-from kinfolk.experiments.feature_methods import Method, Workshop
-from kinfolk.experiments.generated_sets import STANDS, Size
+from kinfolk.experiments.feature_methods import FeatureCache, FeatureMethod
+from kinfolk.experiments.generated_sets import GENERATED_SETS, Size
 from kinfolk.experiments.results import Chart, Line, Lines, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.task_cells import Found, Scored, TaskCell, needed_seeds
+from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, TaskCell, needed_seeds
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import edge_noise_rate, graph_scores, pair_auc, resampled, retrieval_scores, roc
 from kinfolk.neighbors import knn_graph
@@ -52,11 +52,11 @@ class Quality:
         return dict(quality=self.k or data.kin_k, part=part, queries=QUERIES, draws=DRAWS)
 
 
-def at_k(method: Method, k: int | None) -> Method:
+def at_k(method: FeatureMethod, k: int | None) -> FeatureMethod:
     """Return the method with this k where it is an encoder of sub-graphs; others choose theirs.
 
-    >>> from kinfolk.experiments.feature_methods import BAND, PAPER_FORMS
-    >>> at_k(PAPER_FORMS[0], 30).settings["k"], at_k(BAND, 30) == BAND
+    >>> from kinfolk.experiments.feature_methods import BAND, PAPER_METHODS
+    >>> at_k(PAPER_METHODS[0], 30).settings["k"], at_k(BAND, 30) == BAND
     (30, True)
     """
     if k is None or method.settings is None or method.settings.get("model") != "subgraph":
@@ -65,7 +65,7 @@ def at_k(method: Method, k: int | None) -> Method:
 
 
 def quality_cells(
-    methods: Sequence[Method],
+    methods: Sequence[FeatureMethod],
     names: Sequence[str],
     seeds: Sequence[int],
     size: Size | None,
@@ -73,15 +73,15 @@ def quality_cells(
 ) -> list[TaskCell]:
     """Return the cells of some methods, each at its own k on generated sets; the pairs scored are those of band's k.
 
-    >>> from kinfolk.experiments.feature_methods import PAPER_FORMS
-    >>> cells = quality_cells(PAPER_FORMS[:1], ["person_like (generated)"], [0, 1], "usual")
+    >>> from kinfolk.experiments.feature_methods import PAPER_METHODS
+    >>> cells = quality_cells(PAPER_METHODS[:1], ["person_like (generated)"], [0, 1], "usual")
     >>> [(cell.method.settings["k"], cell.task.k) for cell in cells]
     [(10, 30), (10, 30)]
     """
     return [
-        TaskCell(name, at_k(method, size and STANDS[name].k_of(method.name, size)), Quality(k, part), seed)
+        TaskCell(name, at_k(method, size and GENERATED_SETS[name].k_of(method.name, size)), Quality(k, part), seed)
         for name in names
-        for k in [size and STANDS[name].k[size]]
+        for k in [size and GENERATED_SETS[name].k[size]]
         for seed in seeds
         for method in methods
         if seed in needed_seeds(size is not None, method, False, seeds)
@@ -89,14 +89,14 @@ def quality_cells(
     ]
 
 
-def measure_quality(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
+def measure_quality(feature_cache: FeatureCache, cell: TaskCell, data: Data, key: str) -> ScoredCell:
     """Enhance the test part and score its features."""
     assert isinstance(cell.task, Quality)
-    enhanced = workshop.test(cell.method, data, cell.seed, cell.task.part)
+    enhanced = feature_cache.test(cell.method, data, cell.seed, cell.task.part)
     test = data.test if cell.task.part is None else data.grown(cell.task.part)
     k = min(cell.task.k or data.kin_k, len(test) - 1)
     scores, draws, curves = _scored(enhanced.features, test, k, seed_of_draws=cell.task.part or 0)
-    return Scored.of(
+    return ScoredCell.of(
         cell,
         key,
         scores=scores,
@@ -117,7 +117,7 @@ def _scored(
     found = retrieval_scores(Z, labels, n_queries=min(QUERIES, len(labels)))
     draws = dict(map=(100 * resampled(found, DRAWS, seed_of_draws)["map"]).round(2).tolist())
     scores = dict(map=100 * found.values()["map"], enr=edge_noise_rate(graph, labels))
-    if not 0 < scores["enr"] < 1:  # pairs of one kind only: nothing to tell apart
+    if not 0 < scores["enr"] < 1:  # else all pairs are of one kind, and there is no AUC
         return scores, draws, {}
     cosines = pair_cosines(Z, graph)
     drawn = resampled(graph_scores(graph, labels, cosines, fprs=()), DRAWS, seed_of_draws)
@@ -130,17 +130,17 @@ def _scored(
     return scores, draws, dict(tpr=tpr.round(4).tolist())
 
 
-def roc_table(here: Measurements, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Table:
-    """Return what ROC curves say in numbers: AUC, and the kin kept at two shares of strangers let through."""
+def roc_table(here: SetScores, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Table:
+    """Return ROC curves in numbers: AUC, and the kin kept at two shares of strangers let through."""
     scores = {"auc": "AUC", **{f"tpr_{fpr:g}": f"kin kept at {fpr:.1%} strangers" for fpr in SHOWN_FPRS}}
     shown = []
     for label, wanted in rows.items():
-        measured = [here.evidence(score, wanted) for score in scores]
+        measured = [here.score(score, wanted) for score in scores]
         shown.append((label, *("–" if e is None else e.text() for e in measured)))
     return Table(data=here.data, head=("", *scores.values()), rows=tuple(shown))
 
 
-def roc_panel(title: str, here: Measurements, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Lines:
+def roc_panel(title: str, here: SetScores, rows: Mapping[str, Callable[[TaskCell], bool]]) -> Lines:
     """Return ROC curves, one for each label, the mean over the seeds of the cells it wants."""
     lines = []
     for label, wanted in rows.items():
@@ -157,7 +157,7 @@ def roc_panel(title: str, here: Measurements, rows: Mapping[str, Callable[[TaskC
     )
 
 
-def roc_chart(name: str, title: str, labels: Mapping[str, str], found: Found) -> list[Chart]:
+def roc_chart(name: str, title: str, labels: Mapping[str, str], found: ScoredCells) -> list[Chart]:
     """Return a panel of ROC curves for each set: {name of the row: label}."""
     rows = {label: named(row) for row, label in labels.items()}
     panels = tuple(roc_panel(here.data, here, rows) for here in sets_of(found))
@@ -165,7 +165,7 @@ def roc_chart(name: str, title: str, labels: Mapping[str, str], found: Found) ->
     return [Chart(name=name, title=title, text=text, panels=panels)] if panels else []
 
 
-def roc_tables(labels: Mapping[str, str], found: Found) -> list[Table]:
+def roc_tables(labels: Mapping[str, str], found: ScoredCells) -> list[Table]:
     """Return the curves of `roc_chart` in numbers, a table for each set."""
     rows = {label: named(row) for row, label in labels.items()}
     return [roc_table(here, rows) for here in sets_of(found)]

@@ -1,4 +1,4 @@
-"""The generated regimes that stand for the paper's data sets where these are not at hand."""
+"""The generated sets that replace the paper's data sets where these are not at hand."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from kinfolk import datasets
+from kinfolk.datasets import celeb_like, person_like, vehicle_like
 from kinfolk.experiments.feature_methods import GCN, GCN_SELF, TRANSFORMER
-from kinfolk.experiments.resume import PARTS, Data
+from kinfolk.experiments.resume import LARGEST_PART, Data, labels_of
+from kinfolk.features import FeatureSet
 
 Size = Literal["quick", "usual", "full"]
+GENERATORS = {"celeb_like": celeb_like, "person_like": person_like, "vehicle_like": vehicle_like}
 
 
-class Stand(NamedTuple):
-    """A regime: the paper's set it stands for, and its identities for each size.
+class GeneratedSet(NamedTuple):
+    """A generator, the paper's set it replaces, and its identities for each size.
 
-    k           of the forms with band attention, for each size; the paper's own but for quick
-    baseline_k  of the other forms: the paper tunes each for its best. It names them for persons and vehicles; those of
-                celebrities are best on held-back halves of a training part that is not used here (seed 7)
+    k           of the encoders with band attention, for each size; the paper's own except for quick
+    baseline_k  of the other encoders: the paper tunes each for its best. It names them for persons and vehicles; those
+                of celebrities are best on held-back halves of a training part that is not used here (seed 7)
     """
 
     regime: str
@@ -27,32 +29,36 @@ class Stand(NamedTuple):
     k: Mapping[Size, int]
     baseline_k: Mapping[str, int]
 
-    def k_of(self, form: str, size: Size) -> int:
-        """Return the k of a form.
+    def k_of(self, method: str, size: Size) -> int:
+        """Return the k of an encoder.
 
-        >>> [STANDS[PERSONS].k_of(form, "usual") for form in ("GCN", "GCN w/ band")]
+        >>> [GENERATED_SETS[PERSONS].k_of(method, "usual") for method in ("GCN", "GCN w/ band")]
         [10, 30]
         """
-        return self.baseline_k.get(form, self.k[size])
+        return self.baseline_k.get(method, self.k[size])
+
+    def generate(self, identities: int, seed: int) -> FeatureSet:
+        """Return a set of this many identities, with the parts train and test."""
+        return GENERATORS[self.regime](identities, seed=seed)
 
 
-CELEBRITIES, PERSONS, VEHICLES = (f"{regime}_like (generated)" for regime in ("celeb", "person", "vehicle"))
-STANDS = {
-    CELEBRITIES: Stand(
+CELEBRITIES, PERSONS, VEHICLES = (f"{regime} (generated)" for regime in GENERATORS)
+GENERATED_SETS = {
+    CELEBRITIES: GeneratedSet(
         "celeb_like",
         "ms-celeb",
         dict(quick=24, usual=96, full=1000),
         dict(quick=40, usual=120, full=120),
         {GCN: 5, GCN_SELF: 5, TRANSFORMER: 10},
     ),
-    PERSONS: Stand(
+    PERSONS: GeneratedSet(
         "person_like",
         "msmt17",
         dict(quick=40, usual=200, full=1000),
         dict(quick=20, usual=30, full=30),
         {GCN: 10, GCN_SELF: 10, TRANSFORMER: 20},
     ),
-    VEHICLES: Stand(
+    VEHICLES: GeneratedSet(
         "vehicle_like",
         "veri-776",
         dict(quick=24, usual=120, full=200),
@@ -60,40 +66,43 @@ STANDS = {
         {GCN: 20, GCN_SELF: 20, TRANSFORMER: 20},
     ),
 }
-# of part 1; part 9 has nine times as many
-SCALED_IDENTITIES: Mapping[Size, int] = dict(quick=4, usual=24, full=200)
+# identities of part 1 of Table 6; part 9 has nine times as many
+PART_1_IDENTITIES: Mapping[Size, int] = dict(quick=4, usual=24, full=200)
 
 
 def paper_sets(data: str) -> tuple[str, ...]:
-    """Return the sets of the paper whose numbers stand beside a set: the one it stands for, or all three.
+    """Return the sets of the paper whose numbers are shown beside a set: the one it replaces, or all three.
 
     >>> paper_sets(PERSONS), len(paper_sets("market1501"))
     (('msmt17',), 3)
     """
-    return (STANDS[data].paper_data,) if data in STANDS else tuple(stand.paper_data for stand in STANDS.values())
+    if data in GENERATED_SETS:
+        return (GENERATED_SETS[data].paper_data,)
+    return tuple(generated.paper_data for generated in GENERATED_SETS.values())
 
 
 @lru_cache(maxsize=8)
-def stand_in(name: str, seed: int, size: Size) -> Data:
-    """Return a generated regime in its two parts.
+def generated_set(name: str, seed: int, size: Size) -> Data:
+    """Return a generated set in its two parts.
 
-    >>> stand_in(PERSONS, 0, "quick").test
+    >>> generated_set(PERSONS, 0, "quick").test
     FeatureSet(614 x 256, 20 classes, 15 cameras, 99 queries, parts test 614)
     """
-    stand = STANDS[name]
-    return Data.of(getattr(datasets, stand.regime)(stand.identities[size], seed=seed))
+    generated = GENERATED_SETS[name]
+    return Data.of(generated.generate(generated.identities[size], seed))
 
 
 @lru_cache(maxsize=2)
-def growing(name: str, seed: int, size: Size) -> Data:
-    """Return the generated faces for Table 6: a test part of nine times the identities of part 1, few to learn from.
+def growing_set(name: str, seed: int, size: Size) -> Data:
+    """Return the generated faces for Table 6: a small training part, a test part of nine times part 1's identities.
 
-    >>> data = growing(CELEBRITIES, 0, "quick")
+    >>> data = growing_set(CELEBRITIES, 0, "quick")
     >>> len(data.grown(1)) < len(data.grown(9)) == len(data.test)
     True
     """
-    both = getattr(datasets, STANDS[name].regime)(2 * PARTS * SCALED_IDENTITIES[size], seed=seed)
-    learned = STANDS[name].identities[size] // 2
+    generated = GENERATED_SETS[name]
+    both = generated.generate(2 * LARGEST_PART * PART_1_IDENTITIES[size], seed)
     train = both.part("train")
-    assert train.labels is not None
-    return Data(train.take(train.labels < sorted(set(train.labels.tolist()))[learned]), both.part("test"))
+    labels = labels_of(train)
+    learned = sorted(set(labels.tolist()))[: generated.identities[size] // 2]
+    return Data(train.take(labels <= learned[-1]), both.part("test"))

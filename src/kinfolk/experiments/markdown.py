@@ -34,14 +34,3 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, *rows]
     text = ["| " + " | ".join(line) + " |" for line in lines]
     return "\n".join([text[0], "|---|" + "---:|" * (len(head) - 1), *text[1:]])
-
-
-def put(page: str, mark: str, text: str) -> str:
-    """Return the page with the text between `<!-- mark -->` and `<!-- /mark -->`.
-
-    >>> put("before\\n<!-- a -->\\nold\\n<!-- /a --> after", "a", "new")
-    'before\\n<!-- a -->\\nnew\\n<!-- /a --> after'
-    """
-    before, rest = page.split(f"<!-- {mark} -->\n", 1)
-    after = rest.split(f"<!-- /{mark} -->", 1)[1]
-    return f"{before}<!-- {mark} -->\n{text.strip()}\n<!-- /{mark} -->{after}"

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinfolk.experiments.claims import Evidence, Measurements, Place, best, comparable, deviations, higher, sets_of
+from kinfolk.experiments.claims import (
+    ClaimSource,
+    SeededScore,
+    SetScores,
+    best,
+    comparable,
+    deviations,
+    higher,
+    sets_of,
+)
 from kinfolk.experiments.feature_methods import (
     GCN,
     GCN_BAND,
     GCN_SELF,
     ORIGINAL,
-    PAPER_FORMS,
+    PAPER_METHODS,
     TRANSFORMER,
     TRANSFORMER_BAND,
 )
 from kinfolk.experiments.feature_quality import Quality, at_k, measure_quality
 from kinfolk.experiments.generated_sets import CELEBRITIES, Size
 from kinfolk.experiments.results import Chart, Claim, Line, Lines, Table
-from kinfolk.experiments.task_cells import Found, Study, TaskCell, needed_seeds
+from kinfolk.experiments.task_cells import ScoredCells, Study, TaskCell, needed_seeds
 
-METHODS = (ORIGINAL, *PAPER_FORMS)
+METHODS = (ORIGINAL, *PAPER_METHODS)
 KS: dict[Size | None, tuple[int, ...]] = {
     "quick": (5, 20, 80),
     "usual": (5, 10, 20, 40, 80, 120, 160),
@@ -44,7 +53,7 @@ def noise_cells(names: Sequence[str], seeds: Sequence[int], size: Size | None) -
     ]
 
 
-def noise_tables(found: Found) -> list[Table]:
+def noise_tables(found: ScoredCells) -> list[Table]:
     """Return mAP at every k, a row for each method, and what is lost from the smallest k to the largest."""
     tables = []
     for here in sets_of(found):
@@ -60,7 +69,7 @@ def noise_tables(found: Found) -> list[Table]:
     return tables
 
 
-def noise_charts(found: Found) -> list[Chart]:
+def noise_charts(found: ScoredCells) -> list[Chart]:
     """Return mAP over the noise of the graph, a panel for each set."""
     panels = []
     for here in sets_of(found):
@@ -82,59 +91,59 @@ def noise_charts(found: Found) -> list[Chart]:
     return [chart] if panels else []
 
 
-def noise_claims(found: Found) -> list[Claim]:
-    """Return what the paper says about Figure 3."""
+def noise_claims(found: ScoredCells) -> list[Claim]:
+    """Return the paper's claims about Figure 3."""
     claims: list[Claim] = []
     for here in sets_of(found):
-        place = Place("Section 3.3, Figure 3", "mAP", here.data)
+        source = ClaimSource("Section 3.3, Figure 3", "mAP", here.data)
         ks = _ks(here)
         few, many = ks[0], ks[-1]
         without_band = (GCN, TRANSFORMER, GCN_SELF)
         for k in ks[1:]:
             band, rivals = _at(here, GCN_BAND, k), {name: _at(here, name, k) for name in without_band}
-            claims += best(f"Band is above all forms without it at k = {k}", place, band, rivals)
+            claims += best(f"Band is above all forms without it at k = {k}", source, band, rivals)
         for name, form in (("GCN", GCN), ("self", GCN_SELF)):
             lost, of_band = _loss(here, form), _loss(here, GCN_BAND)
-            claims += higher(f"As the noise grows band loses less than {name}", place, lost, of_band)
-        at_many = {form.name: _at(here, form.name, many) for form in PAPER_FORMS}
-        claims += higher("With the most noise self is above GCN", place, at_many[GCN_SELF], at_many[GCN])
-        claims += higher("With the most noise Transformer is above GCN", place, at_many[TRANSFORMER], at_many[GCN])
-        claims += higher("Even band loses where the noise is largest", place, *_middle_and_last(here))
+            claims += higher(f"As the noise grows band loses less than {name}", source, lost, of_band)
+        at_many = {form.name: _at(here, form.name, many) for form in PAPER_METHODS}
+        claims += higher("With the most noise self is above GCN", source, at_many[GCN_SELF], at_many[GCN])
+        claims += higher("With the most noise Transformer is above GCN", source, at_many[TRANSFORMER], at_many[GCN])
+        claims += higher("Even band loses where the noise is largest", source, *_middle_and_last(here))
         claims += comparable(
-            "With few neighbours band and self are alike", place, _at(here, GCN_BAND, few), _at(here, GCN_SELF, few)
+            "With few neighbours band and self are alike", source, _at(here, GCN_BAND, few), _at(here, GCN_SELF, few)
         )
         claims += comparable(
-            "The base network matters little (band)", place, at_many[TRANSFORMER_BAND], at_many[GCN_BAND]
+            "The base network matters little (band)", source, at_many[TRANSFORMER_BAND], at_many[GCN_BAND]
         )
-        claims += comparable("The base network matters little (self)", place, at_many[TRANSFORMER], at_many[GCN_SELF])
+        claims += comparable("The base network matters little (self)", source, at_many[TRANSFORMER], at_many[GCN_SELF])
     return claims
 
 
-def _ks(here: Measurements) -> list[int]:
+def _ks(here: SetScores) -> list[int]:
     tasks = [cell.task for cell, _ in here.found]
     return sorted({task.k for task in tasks if isinstance(task, Quality) and task.k is not None})
 
 
-def _at(here: Measurements, row: str, k: int) -> Evidence | None:
-    return here.evidence("map", lambda cell: cell.row == row and _has_k(cell, k))
+def _at(here: SetScores, row: str, k: int) -> SeededScore | None:
+    return here.score("map", lambda cell: cell.row == row and _has_k(cell, k))
 
 
 def _has_k(cell: TaskCell, k: int) -> bool:
     return isinstance(cell.task, Quality) and cell.task.k == k
 
 
-def _enr(here: Measurements, k: int) -> float:
+def _enr(here: SetScores, k: int) -> float:
     noise = here.rows(lambda cell: _has_k(cell, k))
     return sum(row.scores["enr"] for row in noise) / len(noise)
 
 
-def _loss(here: Measurements, row: str) -> Evidence | None:
+def _loss(here: SetScores, row: str) -> SeededScore | None:
     """Return what is lost from the smallest k to the largest: both are fixed before anything is measured."""
     first, last = (_at(here, row, k) for k in (_ks(here)[0], _ks(here)[-1]))
     return None if first is None or last is None else first - last
 
 
-def _middle_and_last(here: Measurements) -> tuple[Evidence | None, Evidence | None]:
+def _middle_and_last(here: SetScores) -> tuple[SeededScore | None, SeededScore | None]:
     """Return band at the middle k and at the largest."""
     ks = _ks(here)
     return _at(here, GCN_BAND, ks[len(ks) // 2]), _at(here, GCN_BAND, ks[-1])

@@ -15,29 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk import rerank
-from kinfolk.experiments.claims import Place, best, best_of, comparable, higher, sets_of
+from kinfolk.experiments.claims import ClaimSource, best, best_of, comparable, higher, sets_of
 from kinfolk.experiments.feature_methods import (
     BAND,
-    FORMS,
+    FEATURE_METHODS,
     GCN,
     GCN_SELF,
     LABEL_FREE,
     ORIGINAL,
-    PAPER_FORMS,
+    PAPER_METHODS,
     TRANSFORMER,
     TRANSFORMER_BAND,
-    Method,
-    Workshop,
+    FeatureCache,
+    FeatureMethod,
 )
 from kinfolk.experiments.generated_sets import PERSONS, VEHICLES, Size
 from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.resume import Data, labels_of
-from kinfolk.experiments.task_cells import Found, Scored, Study, TaskCell, beside_the_paper, needed_seeds
+from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.features import FeatureSet
 from kinfolk.metrics import reid_scores, resampled
+from kinfolk.rerank import METHODS as RERANKERS
 from kinfolk.rerank._pool import Pool
-from kinfolk.rerank._settings import pool_with_k
+from kinfolk.rerank._settings import neighbors_and_k
 
 SCORES = {"map": "mAP^R", "r1": "R1"}
 PAPER_COLUMNS = {"msmt17_map": "MSMT17 mAP^R", "msmt17_r1": "R1", "veri776_map": "VeRi-776 mAP^R", "veri776_r1": "R1"}
@@ -61,34 +61,34 @@ class Ranked:
         return features + ranked + LITERATURE * self.literature
 
     def facts(self, data: Data) -> Mapping[str, Any]:
-        """Return the method, and who asks whom under which cameras."""
-        asked = np.packbits(query_rows(data.test)).tobytes()
+        """Return the method, and a hash of queries and cameras."""
+        packed = np.packbits(query_rows(data.test)).tobytes()
         cameras = b"" if data.test.cameras is None else data.test.cameras.tobytes()
         return dict(
-            method=self.method, literature=self.literature, protocol=hashlib.sha256(asked + cameras).hexdigest()[:16]
+            method=self.method, literature=self.literature, protocol=hashlib.sha256(packed + cameras).hexdigest()[:16]
         )
 
 
-NOT_RANKED_AGAIN = Ranked()
-AGAIN = tuple(Ranked(method) for method in ("qe", "lbr", "kr", "ecn"))
-AS_IN_THE_LITERATURE = tuple(Ranked(ranked.method, literature=True) for ranked in AGAIN)
-GCN_BAND = PAPER_FORMS[-1]
+COSINE_RANKED = Ranked()
+RERANKED = tuple(Ranked(method) for method in ("qe", "lbr", "kr", "ecn"))
+RERANKED_AS_PUBLISHED = tuple(Ranked(ranked.method, literature=True) for ranked in RERANKED)
+GCN_BAND = PAPER_METHODS[-1]
 # what the tables measure, in groups as the paper draws lines
-ROWS: dict[str, list[list[tuple[Method, Ranked]]]] = {
+ROWS: dict[str, list[list[tuple[FeatureMethod, Ranked]]]] = {
     "table4": [
-        [(form, NOT_RANKED_AGAIN) for form in FORMS],
-        [(ORIGINAL, ranked) for ranked in AGAIN],
-        [(ORIGINAL, ranked) for ranked in AS_IN_THE_LITERATURE],
+        [(form, COSINE_RANKED) for form in FEATURE_METHODS],
+        [(ORIGINAL, ranked) for ranked in RERANKED],
+        [(ORIGINAL, ranked) for ranked in RERANKED_AS_PUBLISHED],
     ],
     "table11": [
-        [(form, NOT_RANKED_AGAIN) for form in (ORIGINAL, GCN_BAND, LABEL_FREE, BAND)],
-        *([(form, ranked) for ranked in AGAIN] for form in (ORIGINAL, GCN_BAND, LABEL_FREE, BAND)),
+        [(form, COSINE_RANKED) for form in (ORIGINAL, GCN_BAND, LABEL_FREE, BAND)],
+        *([(form, ranked) for ranked in RERANKED] for form in (ORIGINAL, GCN_BAND, LABEL_FREE, BAND)),
     ],
 }
 
 
 def query_rows(fs: FeatureSet) -> NDArray[np.bool_]:
-    """Return who asks: the set's own queries; without any, one item of each identity, drawn with seed 0.
+    """Return which rows are queries: the set's own; without any, one item of each identity, drawn with seed 0.
 
     >>> rows = query_rows(FeatureSet(np.eye(6), labels=[1, 1, 1, 2, 2, 2]))
     >>> rows[:3].sum(), rows[3:].sum()
@@ -98,20 +98,9 @@ def query_rows(fs: FeatureSet) -> NDArray[np.bool_]:
         return np.asarray(fs.query)
     shuffled = np.random.default_rng(0).permutation(len(fs))
     first = np.unique(labels_of(fs)[shuffled], return_index=True)[1]
-    asking = np.zeros(len(fs), dtype=bool)
-    asking[shuffled[first]] = True
-    return asking
-
-
-def class_scale(fs: FeatureSet) -> int:
-    """Return the k that fits the classes of a test part, from its features as given: enhanced ones look too closed.
-
-    >>> from kinfolk.experiments.generated_sets import stand_in
-    >>> class_scale(stand_in(PERSONS, 0, "quick").test) > 5
-    True
-    """
-    asking = query_rows(fs)
-    return pool_with_k(Pool(fs.features[asking], fs.features[~asking], show_progress=False))[1]
+    queries = np.zeros(len(fs), dtype=bool)
+    queries[shuffled[first]] = True
+    return queries
 
 
 def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], size: Size | None) -> list[TaskCell]:
@@ -120,7 +109,7 @@ def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], size: Size
     >>> len(reid_cells("table4", ["person_like"], [0], "usual"))
     16
     """
-    pairs = sorted((pair for group in ROWS[table] for pair in group), key=lambda pair: FORMS.index(pair[0]))
+    pairs = sorted((pair for group in ROWS[table] for pair in group), key=lambda pair: FEATURE_METHODS.index(pair[0]))
     return [
         TaskCell(name, method, ranked, seed)
         for name in data
@@ -130,24 +119,24 @@ def reid_cells(table: str, data: Sequence[str], seeds: Sequence[int], size: Size
     ]
 
 
-def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
+def measure(feature_cache: FeatureCache, cell: TaskCell, data: Data, key: str) -> ScoredCell:
     """Enhance queries and gallery together, rank the gallery for each query, score by the re-ID protocol."""
     assert isinstance(cell.task, Ranked)
-    enhanced, test = workshop.test(cell.method, data, cell.seed), data.test
-    asking = query_rows(test)
+    enhanced, test = feature_cache.test(cell.method, data, cell.seed), data.test
+    queries = query_rows(test)
     labels, cameras = labels_of(test), test.cameras
     start = time.perf_counter()
     settings: dict[str, Any] = dict(preset="paper") if cell.task.literature else {}
-    if enhanced.enhancer is not None and cell.task != NOT_RANKED_AGAIN:
-        settings["scale"] = enhanced.enhancer.k_ if not cell.method.labelled else class_scale(test)
-    ranking = rerank.METHODS[cell.task.method](
-        enhanced.features[asking], enhanced.features[~asking], top=None, show_progress=False, **settings
+    if enhanced.enhancer is not None and cell.task != COSINE_RANKED:
+        settings["class_k"] = enhanced.enhancer.k_ if not cell.method.labelled else _k_of_given_features(test)
+    ranking = RERANKERS[cell.task.method](
+        enhanced.features[queries], enhanced.features[~queries], top=None, show_progress=False, **settings
     )
     seconds = time.perf_counter() - start + enhanced.seconds
-    seen_by = (None, None) if cameras is None else (cameras[asking], cameras[~asking])
-    found = reid_scores(ranking, labels[asking], labels[~asking], *seen_by)
+    seen_by = (None, None) if cameras is None else (cameras[queries], cameras[~queries])
+    found = reid_scores(ranking, labels[queries], labels[~queries], *seen_by)
     scores = {name.replace("cmc_", "r"): 100 * value for name, value in found.values().items()}
-    return Scored.of(
+    return ScoredCell.of(
         cell,
         key,
         scores=scores,
@@ -159,48 +148,54 @@ def measure(workshop: Workshop, cell: TaskCell, data: Data, key: str) -> Scored:
     )
 
 
-def reid_tables(table: str, found: Found) -> list[Table]:
+def _k_of_given_features(fs: FeatureSet) -> int:
+    """Return the k that fits the classes, chosen on the features as given: enhanced ones overstate the class size."""
+    queries = query_rows(fs)
+    return neighbors_and_k(Pool(fs.features[queries], fs.features[~queries], show_progress=False))[1]
+
+
+def reid_tables(table: str, found: ScoredCells) -> list[Table]:
     """Return the tables beside the paper's numbers."""
     groups = [[ranked.row(method.name) for method, ranked in group] for group in ROWS[table]]
     return beside_the_paper(table, groups, found, SCORES, PAPER_COLUMNS)
 
 
-def form_claims(found: Found) -> list[Claim]:
-    """Return what the paper says about Table 4."""
+def form_claims(found: ScoredCells) -> list[Claim]:
+    """Return the paper's claims about Table 4."""
     claims: list[Claim] = []
     for here in sets_of(found):
-        place = Place("Section 3.4, Table 4", "mAP^R", here.data)
-        at = {form.name: here.of_row(form.name, "map") for form in (ORIGINAL, *PAPER_FORMS)}
-        again = [e for ranked in AGAIN if (e := here.of_row(ranked.row(ORIGINAL.name), "map")) is not None]
+        source = ClaimSource("Section 3.4, Table 4", "mAP^R", here.data)
+        at = {form.name: here.score_of_row(form.name, "map") for form in (ORIGINAL, *PAPER_METHODS)}
+        reranked = [e for ranked in RERANKED if (e := here.score_of_row(ranked.row(ORIGINAL.name), "map")) is not None]
         band = at[GCN_BAND.name]
         others = {name: e for name, e in at.items() if name != GCN_BAND.name}
-        claims += best("GCN with band is best among the forms", place, band, others)
-        if again:
+        claims += best("GCN with band is best among the forms", source, band, others)
+        if reranked:
             text = "GCN with band is better than the best re-ranking, or comparable"
-            claims += comparable(text, place, band, best_of(again), or_better=True)
+            claims += comparable(text, source, band, best_of(reranked), or_better=True)
         for name in (TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND.name):
-            claims += higher(f"{name} is better than GCN", place, at[name], at[GCN])
-        claims += higher("Band is better than self", place, band, at[GCN_SELF])
-        for form in PAPER_FORMS:
-            claims += higher(f"{form.name} is better than the given features", place, at[form.name], at[ORIGINAL.name])
+            claims += higher(f"{name} is better than GCN", source, at[name], at[GCN])
+        claims += higher("Band is better than self", source, band, at[GCN_SELF])
+        for form in PAPER_METHODS:
+            claims += higher(f"{form.name} is better than the given features", source, at[form.name], at[ORIGINAL.name])
     return claims
 
 
-def ensemble_claims(found: Found) -> list[Claim]:
-    """Return what the paper says about Table 11: band and re-ranking help each other."""
+def ensemble_claims(found: ScoredCells) -> list[Claim]:
+    """Return the paper's claims about Table 11: band and re-ranking help each other."""
     claims: list[Claim] = []
     for here in sets_of(found):
-        place = Place("Appendix A.6, Table 11", "mAP^R", here.data)
-        band = here.of_row(GCN_BAND.name, "map")
-        for ranked in AGAIN:
-            name, both = ranked.method.upper(), here.of_row(ranked.row(GCN_BAND.name), "map")
-            given = here.of_row(ranked.row(ORIGINAL.name), "map")
-            claims += higher(f"{name} on band is better than band alone", place, both, band)
+        source = ClaimSource("Appendix A.6, Table 11", "mAP^R", here.data)
+        band = here.score_of_row(GCN_BAND.name, "map")
+        for ranked in RERANKED:
+            name, both = ranked.method.upper(), here.score_of_row(ranked.row(GCN_BAND.name), "map")
+            given = here.score_of_row(ranked.row(ORIGINAL.name), "map")
+            claims += higher(f"{name} on band is better than band alone", source, both, band)
             text = f"{name} on band is better than {name} on the given features"
             if ranked.method == "ecn":
-                claims += comparable(f"{text}, or comparable", place, both, given, or_better=True)
+                claims += comparable(f"{text}, or comparable", source, both, given, or_better=True)
             else:
-                claims += higher(text, place, both, given)
+                claims += higher(text, source, both, given)
     return claims
 
 

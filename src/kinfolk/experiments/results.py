@@ -1,4 +1,4 @@
-"""What an experiment found, as data: tables, charts, claims and case studies, one JSON file in the folder of a run.
+"""The result of an experiment as data: tables, charts, claims and case studies, one JSON file in the folder of a run.
 
 `kinfolk reproduce` writes these files and `kinfolk report` reads them: nothing is measured to draw a page.
 """
@@ -18,7 +18,7 @@ from kinfolk.experiments.markdown import markdown
 
 FORMAT = 1
 Verdict = Literal["holds", "does not hold", "undecided"]
-Row = tuple[str, ...]
+TableRow = tuple[str, ...]
 Numbers = tuple[float, ...]
 
 
@@ -36,8 +36,8 @@ class Table(_Data):
     """
 
     data: str
-    head: Row
-    rows: tuple[Row, ...]
+    head: TableRow
+    rows: tuple[TableRow, ...]
     rules: tuple[int, ...] = ()
     made: str = ""
 
@@ -107,7 +107,7 @@ class Chart(_Data):
 
 
 class Claim(_Data):
-    """A sentence of the paper, where it stands there, and what was measured about it on one set."""
+    """A claim of the paper, where it is made there, and what was measured about it on one set."""
 
     claim: str
     where: str
@@ -117,9 +117,9 @@ class Claim(_Data):
 
 
 class CaseStudy(_Data):
-    """One sub-graph: L nodes, the probe first, their classes, and who listens to whom, for each form of attention.
+    """One sub-graph: L nodes, the probe first, their classes, and the attention weights of each form.
 
-    weights[form][i][j]: how much node i listens to node j; each row sums to one. similarities[i][j]: cosines.
+    weights[form][i][j]: the weight of node j in the row of node i; each row sums to one. similarities[i][j]: cosines.
     """
 
     data: str
@@ -130,17 +130,18 @@ class CaseStudy(_Data):
     weights: dict[str, tuple[Numbers, ...]]
 
 
-class Outcome(_Data):
-    """Everything one experiment found: "table2", "figure4", ...
+class ExperimentResult(_Data):
+    """Everything that one experiment measured: "table2", "figure4", ...
 
-    quick: measured on small sets with one seed. seconds: of the cells together, as they were measured. keys: of what is
-    measured without cells, the hash of settings and data for each set.
+    quick    measured on small sets with one seed
+    cells    how many numbers it is made of; seconds: what they took together
+    keys     {set: hash of settings and data} of experiments that are not made of cells
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> Outcome(name="table2", title="Table 2", about="mAP").save(folder).name
+    >>> ExperimentResult(name="table2", title="Table 2", about="mAP").save(folder).name
     'table2.json'
-    >>> [outcome.title for outcome in read_run(folder)]
+    >>> [result.title for result in read_results(folder)]
     ['Table 2']
     """
 
@@ -166,11 +167,11 @@ class Outcome(_Data):
             temporary.write_text(self.model_dump_json(), encoding="utf-8")
         return path
 
-    def joined(self, earlier: Outcome) -> Outcome:
-        """Return this outcome with what an earlier one says about other sets.
+    def joined(self, earlier: ExperimentResult) -> ExperimentResult:
+        """Return this result with the parts of an earlier one that are about other sets.
 
         >>> one, two = (Table(data=name, head=("",), rows=()) for name in ("one", "two"))
-        >>> old, new = (Outcome(name="t", title="", about="", tables=(table,)) for table in (one, two))
+        >>> old, new = (ExperimentResult(name="t", title="", about="", tables=(table,)) for table in (one, two))
         >>> [table.data for table in new.joined(old).tables]
         ['one', 'two']
         """
@@ -197,7 +198,7 @@ class Outcome(_Data):
 
 
 def _with_lines_of(earlier: Panel | None, panel: Panel) -> Panel:
-    """Return a panel of lines with those of an earlier one that it has not: one line a set, say."""
+    """Return a panel of lines with those of an earlier one that it lacks, such as the lines of other sets."""
     if not isinstance(earlier, Lines) or not isinstance(panel, Lines):
         return panel
     labels = {line.label for line in panel.lines}
@@ -206,7 +207,7 @@ def _with_lines_of(earlier: Panel | None, panel: Panel) -> Panel:
     )
 
 
-def read_outcome(path: str | os.PathLike[str]) -> Outcome:
+def read_result(path: str | os.PathLike[str]) -> ExperimentResult:
     """Read one file of a run; a damaged or newer one is refused by name."""
     file = Path(path)
     try:
@@ -215,17 +216,15 @@ def read_outcome(path: str | os.PathLike[str]) -> Outcome:
             raise InputError(
                 f"{file} has format {facts.get('format')!r}, this kinfolk reads {FORMAT}: run kinfolk reproduce again"
             )
-        return Outcome.model_validate_json(file.read_bytes())
+        return ExperimentResult.model_validate_json(file.read_bytes())
     except pydantic.ValidationError:
-        raise InputError(
-            f"{file} is damaged or no outcome of kinfolk reproduce: remove it and run that again"
-        ) from None
+        raise InputError(f"{file} is damaged or no result of kinfolk reproduce: remove it and run that again") from None
 
 
-def read_run(folder: str | os.PathLike[str]) -> list[Outcome]:
-    """Read all outcomes of a run, in the order of their names."""
+def read_results(folder: str | os.PathLike[str]) -> list[ExperimentResult]:
+    """Read all results of a run, in the order of their names."""
     place = existing_folder(folder, "the folder of a run, made by kinfolk reproduce --out")
     found = sorted(place.glob("*.json"))
     if not found:
-        raise InputError(f"{place} holds no outcome yet: run kinfolk reproduce NAME --out {place}")
-    return [read_outcome(file) for file in found]
+        raise InputError(f"{place} holds no results yet: run kinfolk reproduce NAME --out {place}")
+    return [read_result(file) for file in found]

@@ -12,9 +12,10 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -26,8 +27,8 @@ from kinfolk.enhance import GraphEnhancer
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, parts
 
-LARGEST_KIN_K = 40
-PARTS = 9  # the paper's largest scale is part 9, its smallest part 1
+LARGEST_KIN_K = 40  # the memory and time of a sub-graph encoder grow with k^2
+LARGEST_PART = 9  # the paper's largest scale is part 9, its smallest part 1
 PACKAGES = ("kinfolk", "torch", "numpy", "numba", "faiss-cpu", "scikit-learn")
 
 
@@ -52,7 +53,7 @@ class Data:
     def read(cls, path: Path, learns: bool = True) -> Data:
         """Read a set with the parts train and test, or a folder of MS-Celeb: part 0 to learn from, part 1 to test.
 
-        learns=False: a set without parts will do, and is tested whole.
+        learns=False: a set without parts is allowed, and is tested whole.
         """
         if path.is_dir() and parts.matches(path):
             return MsCeleb(load(path, part="part0"), load(path, part="part1"), path)
@@ -69,10 +70,10 @@ class Data:
         """
         labels = labels_of(self.test)
         identities = np.random.default_rng(0).permutation(np.unique(labels))
-        return self.test.take(np.isin(labels, identities[: max(2, len(identities) * part // PARTS)]))
+        return self.test.take(np.isin(labels, identities[: max(2, len(identities) * part // LARGEST_PART)]))
 
     def part_facts(self, part: int) -> Any:
-        """Return what tells this scale from others, beyond the fingerprint."""
+        """Return what distinguishes this scale from others, beyond the fingerprint."""
         return part
 
     @cached_property
@@ -121,7 +122,7 @@ class AnyCell(Protocol):
         """Return the hash of everything the number depends on, the program apart."""
 
 
-class AnyRow(Protocol):
+class AnyFinishedCell(Protocol):
     """What every finished cell has: the key of its cell and the commit that made it."""
 
     @property
@@ -134,22 +135,22 @@ class AnyRow(Protocol):
 
 
 Cell = TypeVar("Cell", bound=AnyCell)
-Row = TypeVar("Row", bound=AnyRow)
+Finished = TypeVar("Finished", bound=AnyFinishedCell)
 Load = Callable[[str, int], Data]
 
 
-class Results(Generic[Row]):
+class CellStore(Generic[Finished]):
     """The finished cells of a file, one line of JSON each; `kind` is the dataclass of a row.
 
     A line that was cut off by a power failure is ignored, and measured again.
     """
 
-    def __init__(self, path: str | os.PathLike[str], kind: Callable[..., Row]) -> None:
+    def __init__(self, path: str | os.PathLike[str], kind: Callable[..., Finished]) -> None:
         """Read what is there."""
         self.path = Path(path)
         self._text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         lines = self._text.splitlines()
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, Finished] = {}
         for number, line in enumerate(lines, start=1):
             try:
                 row = kind(**json.loads(line))
@@ -162,11 +163,11 @@ class Results(Generic[Row]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def get(self, key: str) -> Row | None:
+    def get(self, key: str) -> Finished | None:
         """Return the cell with this key where it is finished."""
         return self._rows.get(key)
 
-    def append(self, row: Row) -> None:
+    def append(self, row: Finished) -> None:
         """Write one more cell to the end of the file, whole and on the disk before this returns."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
@@ -182,36 +183,36 @@ class Results(Generic[Row]):
 def resume(
     cells: Sequence[Cell],
     load: Load,
-    results: Results[Row],
-    measure: Callable[[Cell, Data, str], Row],
-    said: Callable[[Cell, Row, bool], str],
-    say: Callable[[str], object] = print,
-) -> list[Row]:
-    """Measure the cells that are not in the results yet, one after another, and return all of them in order.
+    store: CellStore[Finished],
+    measure: Callable[[Cell, Data, str], Finished],
+    progress_line: Callable[[Cell, Finished, bool], str],
+    echo: Callable[[str], object] = print,
+) -> list[Finished]:
+    """Measure the cells that are not in the store yet, one after another, and return all of them in order.
 
-    load(name, seed) gives the data; measure(cell, data, key) a row; said(cell, row, new) the line about it.
+    load(name, seed) gives the data; measure(cell, data, key) a row; progress_line(cell, row, new) the line about it.
     """
     rows = []
     for number, cell in enumerate(cells, start=1):
         data = load(cell.data, cell.seed)
         key = cell.key(data)
-        row, new = results.get(key), False
+        row, new = store.get(key), False
         if row is None:
             row, new = measure(cell, data, key), True
-            results.append(row)
+            store.append(row)
         rows.append(row)
-        say(f"{number}/{len(cells)}  {said(cell, row, new)}")
+        echo(f"{number}/{len(cells)}  {progress_line(cell, row, new)}")
     return rows
 
 
-def finished_cells(cells: Sequence[Cell], load: Load, results: Results[Row]) -> list[tuple[Cell, Row]]:
+def finished_cells(cells: Sequence[Cell], load: Load, store: CellStore[Finished]) -> list[tuple[Cell, Finished]]:
     """Return the cells that are finished, and nothing is measured."""
-    found = [(cell, results.get(cell.key(load(cell.data, cell.seed)))) for cell in cells]
+    found = [(cell, store.get(cell.key(load(cell.data, cell.seed)))) for cell in cells]
     return [(cell, row) for cell, row in found if row is not None]
 
 
-def made_by(rows: Iterable[AnyRow]) -> str:
-    """Say which commits of the program made the numbers, so that a mixture is seen.
+def made_by(rows: Iterable[AnyFinishedCell]) -> str:
+    """Return a sentence with the commits of the program that made the numbers, so that a mixture is seen.
 
     >>> made_by([])
     ''
@@ -255,5 +256,9 @@ def commit() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of the packages a number depends on."""
-    return {name: version(name) for name in PACKAGES}
+    """Return the versions of the packages a number depends on, of those that are installed."""
+    found = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -1,4 +1,4 @@
-"""Tables about what features are for, in cells: a set, features, what is done with them, a seed."""
+"""Studies in cells: one set, one feature method, one task that is done with the features, one seed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinfolk._core.errors import InputError
-from kinfolk.experiments.feature_methods import Method, Workshop
-from kinfolk.experiments.generated_sets import Size, stand_in
+from kinfolk.experiments.feature_methods import FeatureCache, FeatureMethod
+from kinfolk.experiments.generated_sets import Size, generated_set
 from kinfolk.experiments.markdown import spread
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.results import Chart, Claim, Outcome, Table
-from kinfolk.experiments.resume import Data, Load, Results, commit, hashed, made_by, resume, versions
+from kinfolk.experiments.results import Chart, Claim, ExperimentResult, Table
+from kinfolk.experiments.resume import CellStore, Data, Load, commit, hashed, made_by, resume, versions
 
-Found = Sequence[tuple["TaskCell", "Scored"]]
+ScoredCells = Sequence[tuple["TaskCell", "ScoredCell"]]
 
 
 class Task(Protocol):
-    """What is done with features."""
+    """What is done with features: clustering, ranking, scoring."""
 
     def row(self, features: str) -> str:
         """Return the name of its row in the table, for features of this name."""
@@ -38,7 +38,7 @@ class TaskCell:
     """
 
     data: str
-    method: Method
+    method: FeatureMethod
     task: Task
     seed: int = 0
 
@@ -55,8 +55,8 @@ class TaskCell:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """What came out: scores x 100, what was chosen on the training part, and how it was made.
+class ScoredCell:
+    """A finished cell: scores x 100, what was chosen on the training part, and how it was made.
 
     trained is False where a fit kept the training-free form. seconds: from the raw features of the test part to the
     result, of the clock; fit_seconds: what was learned before, features and thresholds; took: what the cell took here,
@@ -80,8 +80,8 @@ class Scored:
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, cell: TaskCell, key: str, **found: Any) -> Scored:
-        """Return the row of a cell, with who made it."""
+    def of(cls, cell: TaskCell, key: str, **found: Any) -> ScoredCell:
+        """Return the scored cell, with the commit and the versions that made it."""
         return cls(key, cell.data, cell.row, cell.seed, **found, commit=commit(), versions=versions())
 
 
@@ -90,13 +90,13 @@ class Study:
     """A table or a figure of the paper.
 
     about      one sentence: what is measured
-    generated  names of the regimes that stand for the paper's sets
+    generated  names of the generated sets that replace the paper's
     cells      cells(names of sets, seeds, size of the generated sets or None where sets are given)
     measure    measures one cell
     tables     a table for each set of what was found, beside the paper's numbers
     charts     figures of it
-    claims     what the paper says about it, and whether it holds
-    slow       tells of a cell whether it is measured only where all methods are asked for
+    claims     the paper's claims about it, and whether they hold
+    slow       whether a cell is measured only if all methods are requested
     make       makes a generated set
     learns     whether a set needs a training part
     """
@@ -105,37 +105,37 @@ class Study:
     about: str
     generated: Sequence[str]
     cells: Callable[[Sequence[str], Sequence[int], Size | None], list[TaskCell]]
-    measure: Callable[[Workshop, TaskCell, Data, str], Scored]
-    tables: Callable[[Found], list[Table]] = lambda found: []
-    charts: Callable[[Found], list[Chart]] = lambda found: []
-    claims: Callable[[Found], list[Claim]] = lambda found: []
+    measure: Callable[[FeatureCache, TaskCell, Data, str], ScoredCell]
+    tables: Callable[[ScoredCells], list[Table]] = lambda found: []
+    charts: Callable[[ScoredCells], list[Chart]] = lambda found: []
+    claims: Callable[[ScoredCells], list[Claim]] = lambda found: []
     slow: Callable[[TaskCell], bool] = lambda cell: False
-    make: Callable[[str, int, Size], Data] = stand_in
+    make: Callable[[str, int, Size], Data] = generated_set
     learns: bool = True
 
     def run(
         self,
-        results: Results[Scored],
+        store: CellStore[ScoredCell],
         seeds: Sequence[int],
         given: Mapping[str, Data] | None = None,
         size: Size = "usual",
-        say: Callable[[str], object] = print,
+        echo: Callable[[str], object] = print,
         methods: Collection[str] | None = None,
         also_generated: bool = False,
-    ) -> Found:
-        """Measure the cells that are not in the results yet, on the sets given, or on the generated ones, or on both.
+    ) -> ScoredCells:
+        """Measure the cells that are not in the store yet, on the sets given, or on the generated ones, or on both.
 
         methods: names of rows; ["all"]; or None for all but the slow ones.
         """
         cells, load = self.plan(seeds, given, size, methods, also_generated)
-        workshop = Workshop()
+        feature_cache = FeatureCache()
 
-        def timed(cell: TaskCell, data: Data, key: str) -> Scored:
+        def timed(cell: TaskCell, data: Data, key: str) -> ScoredCell:
             start = time.perf_counter()
-            row = self.measure(workshop, cell, data, key)
+            row = self.measure(feature_cache, cell, data, key)
             return replace(row, took=round(time.perf_counter() - start, 2))
 
-        rows = resume(cells, load, results, timed, said, say)
+        rows = resume(cells, load, store, timed, progress_line, echo)
         return list(zip(cells, rows, strict=True))
 
     def plan(
@@ -151,9 +151,9 @@ class Study:
         cells = self.cells(self.generated, seeds, size) if also_generated or not sets else []
         cells += self.cells(list(sets), seeds, None) if sets else []
         load = lambda name, seed: sets[name] if name in sets else self.make(name, seed, size)  # noqa: E731
-        return self._asked(cells, methods), load
+        return self._selected(cells, methods), load
 
-    def _asked(self, cells: list[TaskCell], methods: Collection[str] | None) -> list[TaskCell]:
+    def _selected(self, cells: list[TaskCell], methods: Collection[str] | None) -> list[TaskCell]:
         if methods is None:
             return [cell for cell in cells if not self.slow(cell)]
         if "all" in methods:
@@ -163,14 +163,14 @@ class Study:
             raise InputError(f"there is no method {unknown[0]!r}; there are all, {', '.join(rows)}")
         return [cell for cell in cells if cell.row in methods]
 
-    def outcome(self, name: str, found: Found, quick: bool = False) -> Outcome:
+    def result(self, name: str, found: ScoredCells, quick: bool = False) -> ExperimentResult:
         """Return all that was found, for a report."""
         rows = [row for _, row in found]
         tables = [
             table.model_copy(update=dict(made=_made([row for cell, row in found if cell.data == table.data])))
             for table in self.tables(found)
         ]
-        return Outcome(
+        return ExperimentResult(
             name=name,
             title=self.title,
             about=self.about,
@@ -185,16 +185,16 @@ class Study:
         )
 
 
-def _seconds(rows: Sequence[Scored]) -> float:
+def _seconds(rows: Sequence[ScoredCell]) -> float:
     return round(sum(row.took or row.seconds + row.fit_seconds for row in rows), 1)
 
 
-def _made(rows: Sequence[Scored]) -> str:
+def _made(rows: Sequence[ScoredCell]) -> str:
     seeds = sorted({row.seed for row in rows})
     return f"{made_by(rows)} Seeds {', '.join(map(str, seeds))}; {_seconds(rows):,.0f} s."
 
 
-def said(cell: TaskCell, row: Scored, new: bool) -> str:
+def progress_line(cell: TaskCell, row: ScoredCell, new: bool) -> str:
     """Return the line about a finished cell."""
     scores = "   ".join(f"{name} {value:.{3 if name == 'enr' else 1}f}" for name, value in row.scores.items())
     note = f"{row.took:.1f} s" if new else "as measured before"
@@ -204,7 +204,7 @@ def said(cell: TaskCell, row: Scored, new: bool) -> str:
 def beside_the_paper(
     table: str,
     groups: Sequence[Sequence[str]],
-    found: Found,
+    found: ScoredCells,
     scores: Mapping[str, str],
     paper_columns: Mapping[str, str],
 ) -> list[Table]:
@@ -229,14 +229,14 @@ def beside_the_paper(
     return tables
 
 
-def _mark(name: str, made: Sequence[Scored], others: Iterable[Sequence[Scored]]) -> str:
+def _mark(name: str, made: Sequence[ScoredCell], others: Iterable[Sequence[ScoredCell]]) -> str:
     """Return mean and spread of a score, bold where no other row has a higher mean."""
     means = [float(np.mean([scored.scores[name] for scored in row])) for row in (made, *others) if row]
     text = spread([scored.scores[name] for scored in made])
     return f"**{text}**" if made and means[0] >= max(means) else text
 
 
-def needed_seeds(data_is_generated: bool, method: Method, random: bool, seeds: Iterable[int]) -> list[int]:
+def needed_seeds(data_is_generated: bool, method: FeatureMethod, random: bool, seeds: Iterable[int]) -> list[int]:
     """Return the seeds that can make a difference: one alone where nothing is random.
 
     >>> from kinfolk.experiments.feature_methods import ORIGINAL

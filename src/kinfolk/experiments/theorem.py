@@ -10,23 +10,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk import theory
-from kinfolk.experiments.results import Chart, Claim, Line, Lines, Outcome, Row, Table, Verdict
+from kinfolk.experiments.results import Chart, Claim, ExperimentResult, Line, Lines, Table, TableRow, Verdict
 from kinfolk.experiments.resume import Data, commit, labels_of, versions
 from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.similarity import sim_m
+from kinfolk.theory import (
+    Errors,
+    Estimate,
+    chernoff_errors,
+    estimate,
+    exact_error_rates,
+    min_tests,
+    multiple_test_errors,
+    simulate,
+    single_test_errors,
+    threshold,
+)
 
 GAMMA = 2.0
 COUNTS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
-MOST_DRAWN = 200  # tests: every node draws as many times as many
-NODES, QUICK_NODES = 400, 100
-TOO_FEW = 1e-3  # error edges of a node that a picture leaves out
+MOST_DRAWN = 200  # tests: a simulation of m tests draws m^2 numbers a node
+NODES, QUICK_NODES = 400, 100  # of a simulation
+TOO_FEW = 1e-3  # error edges of a node: lower values are left out of a chart
 ALPHAS = tuple(np.linspace(0.52, 0.98, 24).round(3).tolist())
 KS, QUICK_KS = (5, 10, 20, 40, 80, 160, 320), (5, 10, 20, 40, 80, 160)
 GRID_P, GRID_Q, GRID_ALPHA, GRID_GAMMA = (0.5, 0.7, 0.9), (0.1, 0.3, 0.5), (0.6, 0.75, 0.9), (2.0, 10.0)
 MODEL = "the model"
-EDGES = "error edges of a node"
+ERROR_EDGES = "error edges of a node"
 FEWER = "With enough tests, many tests make fewer error edges than one"
 
 ABOUT = (
@@ -34,7 +45,7 @@ ABOUT = (
     "probability p within a class and q < p between classes. One test decides an edge by itself, many tests count the "
     "candidates that pass with both ends (Sim-M). Theorem 1 says from how many tests on both kinds of error edges, "
     "noisy and missing ones, become γ times fewer; here γ = 2. It bounds tails by Chernoff; exact tails need far fewer "
-    "tests. p, q, α and m of a set are read off the graph of its test part with its labels; the theory assumes two "
+    "tests. p, q, α and m of a set are estimated on the graph of its test part with its labels; the theory assumes two "
     "classes, independent tests and the same m for every pair, which no real graph has. Error edges of many tests are "
     "those of the cut that makes both kinds together fewest in the model; where few edges are noisy that cut keeps "
     "them all. So one test and many are also compared where both keep as many true edges: many as in the theorem, "
@@ -42,7 +53,7 @@ ABOUT = (
 )
 
 
-class Regime(NamedTuple):
+class ModelSetting(NamedTuple):
     """The numbers of the theorem, and what they are called."""
 
     name: str
@@ -56,15 +67,15 @@ class Regime(NamedTuple):
         return f"{self.name}: p = {self.p:.2f}, q = {self.q:.2f}, α = {self.alpha:.2f}"
 
 
-REGIMES = (
-    Regime("clear tests", 0.8, 0.2, 0.8),
-    Regime("weak tests", 0.6, 0.3, 0.9),
-    Regime("many strangers", 0.9, 0.5, 0.6),
+MODEL_SETTINGS = (
+    ModelSetting("clear tests", 0.8, 0.2, 0.8),
+    ModelSetting("weak tests", 0.6, 0.3, 0.9),
+    ModelSetting("many strangers", 0.9, 0.5, 0.6),
 )
 
 
 class Estimated(NamedTuple):
-    """What the graph of a set at one k says: its edge noise, the theory's numbers, and what many tests let through.
+    """The graph of a set at one k: its edge noise, the theory's numbers, and the noisy edges that many tests keep.
 
     binary_q, real_q: share of the noisy edges that Sim-M keeps where it keeps as many true edges as one test, p of
     them; with tests that pass or fail, the mean over the common candidates, as in the theorem, and as `kf.sim_m` is.
@@ -72,13 +83,13 @@ class Estimated(NamedTuple):
 
     k: int
     noise: float
-    numbers: theory.Estimate
+    numbers: Estimate
     binary_q: float
     real_q: float
 
     @property
     def drawable(self) -> bool:
-        """Whether the theorem says something here: its condition holds, and one test makes both kinds of errors."""
+        """Whether the theorem applies here: its condition holds, and one test makes both kinds of errors."""
         return self.numbers.holds and self.numbers.needed is not None
 
     @property
@@ -88,12 +99,12 @@ class Estimated(NamedTuple):
 
 
 def theorem(
-    sets: Mapping[str, Data], seed: int = 0, quick: bool = False, say: Callable[[str], object] = print
-) -> Outcome:
-    """Draw what Theorem 1 says, check it on a grid, and read its numbers off the graphs of the sets.
+    sets: Mapping[str, Data], seed: int = 0, quick: bool = False, echo: Callable[[str], object] = print
+) -> ExperimentResult:
+    """Draw the error edges of Theorem 1, check it on a grid, and estimate its numbers on the graphs of the sets.
 
     >>> import kinfolk as kf
-    >>> found = theorem({"digits": Data.of(kf.datasets.digits())}, quick=True, say=lambda text: None)
+    >>> found = theorem({"digits": Data.of(kf.datasets.digits())}, quick=True, echo=lambda text: None)
     >>> [(claim.data, claim.verdict) for claim in found.claims[:2]]
     [('the model', 'holds'), ('the model', 'holds')]
     """
@@ -105,10 +116,10 @@ def theorem(
     for name, data in sets.items():
         found[name] = estimates(data, QUICK_KS if quick else KS)
         claims += [*_measured_claims(name, found[name]), *_condition_claims(name, found[name])]
-        said = ", ".join(f"{e.numbers.alpha:.2f} at k = {e.k}" for e in found[name])
-        say(f"{name}: α {said or 'nowhere: its edges are all true, or all noisy'}")
+        alphas = ", ".join(f"{e.numbers.alpha:.2f} at k = {e.k}" for e in found[name])
+        echo(f"{name}: α {alphas or 'nowhere: its edges are all true, or all noisy'}")
     charts += [*_sets_charts(found, nodes, seed), *_alpha_charts(found)]
-    return Outcome(
+    return ExperimentResult(
         name="theorem",
         title="Theorem 1: many tests against one",
         about=ABOUT,
@@ -124,30 +135,30 @@ def theorem(
 # ---- the model
 
 
-def error_lines(regime: Regime, nodes: int, seed: int = 0) -> tuple[Line, ...]:
+def error_lines(setting: ModelSetting, nodes: int, seed: int = 0) -> tuple[Line, ...]:
     """Return error edges over the number of tests: none, one, and many by the Chernoff bound, exactly, and drawn.
 
     Many tests are cut where the errors are fewest; with few of them that is where every edge is kept, so the line
     without a test belongs beside them. Drawn: counted over `nodes` nodes with random tests. Fewer than 0.001 edges are
     left out.
 
-    >>> [line.label for line in error_lines(REGIMES[0], nodes=5)]
+    >>> [line.label for line in error_lines(MODEL_SETTINGS[0], nodes=5)]
     ['no test', 'one test', 'many tests, Chernoff bound', 'many tests, exact', 'many tests, drawn']
     """
-    numbers = regime.p, regime.q, regime.alpha
+    numbers = setting.p, setting.q, setting.alpha
 
-    def none(p: float, q: float, alpha: float, m: int) -> theory.Errors:
-        return theory.Errors((1 - alpha) * m, 0.0)
+    def none(p: float, q: float, alpha: float, m: int) -> Errors:
+        return Errors((1 - alpha) * m, 0.0)
 
-    def drawn(p: float, q: float, alpha: float, m: int) -> theory.Errors:
-        return theory.simulate(p, q, alpha, m, nodes=nodes, seed=seed)[1]
+    def drawn(p: float, q: float, alpha: float, m: int) -> Errors:
+        return simulate(p, q, alpha, m, nodes=nodes, seed=seed)[1]
 
     few = [m for m in COUNTS if m <= MOST_DRAWN]
     forms = {
         "no test": (none, COUNTS),
-        "one test": (theory.single_test_errors, COUNTS),
-        "many tests, Chernoff bound": (theory.chernoff_errors, COUNTS),
-        "many tests, exact": (theory.multiple_test_errors, COUNTS),
+        "one test": (single_test_errors, COUNTS),
+        "many tests, Chernoff bound": (chernoff_errors, COUNTS),
+        "many tests, exact": (multiple_test_errors, COUNTS),
         "many tests, drawn": (drawn, few),
     }
     return tuple(
@@ -165,13 +176,13 @@ def grid() -> list[tuple[float, float, float]]:
 
 
 def bound_suffices(p: float, q: float, alpha: float, gamma: float) -> bool:
-    """Tell whether as many tests as Theorem 1 asks for, cut at its threshold, make both errors gamma times fewer.
+    """Return whether the number of tests of Theorem 1, cut at its threshold, makes both errors gamma times fewer.
 
     >>> bound_suffices(0.8, 0.2, 0.8, gamma=2)
     True
     """
-    m = theory.min_tests(p, q, alpha, gamma)
-    rates = theory.exact_error_rates(p, q, alpha, m, theory.threshold(p, q, alpha, m, gamma))
+    m = min_tests(p, q, alpha, gamma)
+    rates = exact_error_rates(p, q, alpha, m, threshold(p, q, alpha, m, gamma))
     return rates.noisy <= q / gamma and rates.missing <= (1 - p) / gamma
 
 
@@ -183,7 +194,7 @@ def bound_claim() -> Claim:
     """
     cases = [(*numbers, gamma) for numbers, gamma in product(grid(), GRID_GAMMA)]
     enough = sum(bound_suffices(*case) for case in cases)
-    ratios = [theory.min_tests(*n, GAMMA) / theory.min_tests(*n, GAMMA, exact=True) for n in grid()]
+    ratios = [min_tests(*n, GAMMA) / min_tests(*n, GAMMA, exact=True) for n in grid()]
     return Claim(
         claim="With as many tests as the lower bound asks for, both kinds of error edges are γ times fewer",
         where="Theorem 1, equation 2",
@@ -206,7 +217,7 @@ def fairest_cut(p: float, q: float, alpha: float, m: int) -> tuple[float, float]
     """
     ratios = []
     for passed in range(m + 2):
-        rates = theory.exact_error_rates(p, q, alpha, m, passed / m)
+        rates = exact_error_rates(p, q, alpha, m, passed / m)
         ratios.append(max(rates.noisy / q, rates.missing / (1 - p)))
     best = int(np.argmin(ratios))
     return best / m, ratios[best]
@@ -220,8 +231,8 @@ def fewer_errors_claim(nodes: int, seed: int = 0) -> Claim:
     """
     enough, two = 0, 0
     for numbers in grid():
-        m = theory.min_tests(*numbers, GAMMA, exact=True)
-        one, many = theory.simulate(*numbers, m, fairest_cut(*numbers, m)[0], nodes, seed)
+        m = min_tests(*numbers, GAMMA, exact=True)
+        one, many = simulate(*numbers, m, fairest_cut(*numbers, m)[0], nodes, seed)
         enough += sum(many) < sum(one)
         two += fairest_cut(*numbers, 2)[1] < 1
     return Claim(
@@ -240,7 +251,7 @@ def _all_or_not(count: int, of: int) -> Verdict:
 
 
 def _regimes_chart(nodes: int, seed: int) -> Chart:
-    panels = tuple(_error_panel(regime, nodes, seed) for regime in REGIMES)
+    panels = tuple(_error_panel(setting, nodes, seed) for setting in MODEL_SETTINGS)
     text = (
         "Where the line of many tests passes below that of one and leaves that without a test, they have begun to pay. "
         "The more strangers among the candidates and the weaker the tests, the later; Chernoff sees it much later than "
@@ -249,19 +260,19 @@ def _regimes_chart(nodes: int, seed: int) -> Chart:
     return Chart(name="theorem-errors", title="Error edges over the number of tests", text=text, panels=panels)
 
 
-def _error_panel(regime: Regime, nodes: int, seed: int) -> Lines:
-    lines = error_lines(regime, nodes, seed)
-    return Lines(title=regime.title, xlabel="tests m", ylabel=EDGES, lines=lines, log_x=True, log_y=True)
+def _error_panel(setting: ModelSetting, nodes: int, seed: int) -> Lines:
+    lines = error_lines(setting, nodes, seed)
+    return Lines(title=setting.title, xlabel="tests m", ylabel=ERROR_EDGES, lines=lines, log_x=True, log_y=True)
 
 
 def _needed_chart() -> Chart:
     panels = []
-    for regime in REGIMES:
+    for setting in MODEL_SETTINGS:
         lines = tuple(
-            _line(label, [(alpha, theory.min_tests(regime.p, regime.q, alpha, GAMMA, exact=exact)) for alpha in ALPHAS])
+            _line(label, [(alpha, min_tests(setting.p, setting.q, alpha, GAMMA, exact=exact)) for alpha in ALPHAS])
             for label, exact in (("Theorem 1", False), ("exact", True))
         )
-        title = f"p = {regime.p:.2f}, q = {regime.q:.2f}"
+        title = f"p = {setting.p:.2f}, q = {setting.q:.2f}"
         panels.append(Lines(title=title, xlabel="α", ylabel="tests needed", lines=lines, log_y=True))
     text = (
         "Tests that halve both kinds of error edges, over the share α of the candidates that are of the node's class. "
@@ -279,7 +290,7 @@ def _line(label: str, points: Sequence[tuple[float, float]]) -> Line:
 
 
 def estimates(data: Data, ks: Sequence[int]) -> list[Estimated]:
-    """Return what the graph of the test part says at each k, where it has both true and noisy edges.
+    """Return the estimates on the graph of the test part at each k at which it has both true and noisy edges.
 
     >>> import kinfolk as kf
     >>> [found.k for found in estimates(Data.of(kf.datasets.digits()), [1, 10, 5000])]
@@ -295,27 +306,27 @@ def _estimated(g: NeighborGraph, labels: NDArray[np.int64]) -> Estimated | None:
     noise = edge_noise_rate(g, labels)
     if not 0 < noise < 1:
         return None
-    numbers = theory.estimate(g, labels)
+    numbers = estimate(g, labels)
     binary = sim_m(g, tests="binary", threshold=numbers.threshold, candidates="neighbors", normalize="common")
     curves = [roc(g, scores, labels) for scores in (binary, sim_m(g))]
     return Estimated(g.k, noise, numbers, *(float(np.interp(numbers.p, curve.tpr, curve.fpr)) for curve in curves))
 
 
 def _chosen(rows: Sequence[Estimated]) -> Estimated | None:
-    """Return the largest k at which the theorem says something: most tests, most noise."""
+    """Return the estimate at the largest k at which the theorem applies: most tests, most noise."""
     return max((row for row in rows if row.drawable), key=lambda row: row.k, default=None)
 
 
 def _sets_charts(found: Mapping[str, Sequence[Estimated]], nodes: int, seed: int) -> list[Chart]:
-    """Return the error edges with each set's own numbers; none where the theorem says nothing about any of them."""
+    """Return the error edges with each set's own numbers; none where the theorem applies to none of them."""
     chosen = {name: _chosen(rows) for name, rows in found.items()}
     panels = tuple(
-        _error_panel(Regime(f"{name}, k = {row.k}", row.numbers.p, row.numbers.q, row.numbers.alpha), nodes, seed)
+        _error_panel(ModelSetting(f"{name}, k = {row.k}", row.numbers.p, row.numbers.q, row.numbers.alpha), nodes, seed)
         for name, row in chosen.items()
         if row is not None
     )
-    silent = "".join(f" {name}: at no k does the theorem say anything." for name, row in chosen.items() if row is None)
-    text = f"With p, q and α of the set's graph, at the largest k of the table at which α > 1/2.{silent}"
+    without = "".join(f" {name}: the theorem applies at no k." for name, row in chosen.items() if row is None)
+    text = f"With p, q and α of the set's graph, at the largest k of the table at which α > 1/2.{without}"
     title = "Error edges over the number of tests, as the sets have them"
     return [Chart(name="theorem-sets", title=title, text=text, panels=panels)] if panels else []
 
@@ -330,27 +341,27 @@ def _alpha_charts(found: Mapping[str, Sequence[Estimated]]) -> list[Chart]:
     panel = Lines(title="α over k", xlabel="neighbours k", ylabel="α", lines=tuple(lines), log_x=True)
     text = (
         "The share of the common candidates of two neighbours that are of the first one's class. Where k is larger "
-        "than a class, strangers vouch for strangers, and the condition of the theorem is gone."
+        "than a class, most common candidates are strangers, and the condition of the theorem fails."
     )
     return [Chart(name="theorem-alpha", title="The condition α > 1/2", text=text, panels=(panel,))]
 
 
 def _measured_claims(name: str, rows: Sequence[Estimated]) -> list[Claim]:
     """Return whether many tests keep fewer noisy edges than one, with tests as in the theorem, and as Sim-M is used."""
-    told = [row for row in rows if row.drawable]
-    if not told:
+    applicable = [row for row in rows if row.drawable]
+    if not applicable:
         return []
     claims = []
     for form, many in (
-        ("tests that pass or fail", [row.binary_q for row in told]),
-        ("real similarities", [row.real_q for row in told]),
+        ("tests that pass or fail", [row.binary_q for row in applicable]),
+        ("real similarities", [row.real_q for row in applicable]),
     ):
         figures = "; ".join(
             f"k = {row.k}: {row.numbers.q:.1%} with one test, {kept:.1%} with {row.numbers.m:.1f} of them"
             f"{'' if row.enough else f' (too few: {row.numbers.needed_exact} halve both kinds in the model)'}"
-            for row, kept in zip(told, many, strict=True)
+            for row, kept in zip(applicable, many, strict=True)
         )
-        errors = [(row.numbers.q, kept, row.enough) for row, kept in zip(told, many, strict=True)]
+        errors = [(row.numbers.q, kept, row.enough) for row, kept in zip(applicable, many, strict=True)]
         claims.append(
             Claim(
                 claim=f"{FEWER} ({form})",
@@ -364,9 +375,9 @@ def _measured_claims(name: str, rows: Sequence[Estimated]) -> list[Claim]:
 
 
 def verdict_of_fewer(errors: Sequence[tuple[float, float, bool]]) -> Verdict:
-    """Say whether many tests made fewer errors than one wherever there were enough: [(one, many, enough), ...].
+    """Return whether many tests made fewer errors than one wherever there were enough: [(one, many, enough), ...].
 
-    Where there were nowhere enough, fewer errors are all the more telling, and more errors tell nothing.
+    Where there were nowhere enough, fewer errors still confirm the claim, and more errors leave it undecided.
 
     >>> verdict_of_fewer([(0.2, 0.1, True), (0.3, 0.35, False)]), verdict_of_fewer([(0.3, 0.35, False)])
     ('holds', 'undecided')
@@ -406,16 +417,16 @@ def _tables(name: str, rows: Sequence[Estimated]) -> list[Table]:
     ]
 
 
-def _numbers(row: Estimated) -> Row:
+def _numbers(row: Estimated) -> TableRow:
     numbers = row.numbers
     shares = [f"{share:.3f}" for share in (numbers.p, numbers.q, numbers.alpha)]
     tests = ["–" if needed is None else f"{needed:,}" for needed in (numbers.needed, numbers.needed_exact)]
     return (str(row.k), f"{row.noise:.3f}", f"{numbers.m:.1f}", *shares, *tests)
 
 
-def _errors(row: Estimated) -> Row:
+def _errors(row: Estimated) -> TableRow:
     numbers = row.numbers
     edges = [row.k * row.noise, sum(numbers.one_test)]
-    told = ["–" if found is None else f"{sum(found):.2f}" for found in (numbers.predicted, numbers.measured)]
+    errors = ["–" if found is None else f"{sum(found):.2f}" for found in (numbers.predicted, numbers.measured)]
     kept = [f"{100 * share:.1f}" for share in (numbers.q, row.binary_q, row.real_q)]
-    return (str(row.k), *(f"{e:.2f}" for e in edges), *told, *kept)
+    return (str(row.k), *(f"{e:.2f}" for e in edges), *errors, *kept)

@@ -1,5 +1,6 @@
-"""Figures and the self-contained HTML report."""
+"""Figures and the self-contained HTML report; needs the extra `report`, which is checked here for all modules."""
 
-from kinfolk.report.page import Card, Figure, Page, Table, write_page
+from kinfolk._core.extras import require
 
-__all__ = ["Card", "Figure", "Page", "Table", "write_page"]
+require("matplotlib", extra="report")
+require("jinja2", extra="report")

@@ -1,4 +1,4 @@
-"""A sub-graph to look into: who listens to whom, with every form of attention side by side."""
+"""The case study of a sub-graph: its attention weights, every form of attention side by side."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.experiments.results import CaseStudy
-from kinfolk.report.page import Case
+from kinfolk.report.page import PageCase
 
 DIGITS = 4
 
 
-def case_section(study: CaseStudy) -> Case:
+def case_section(study: CaseStudy) -> PageCase:
     """Return what the page needs to show a case study.
 
     >>> study = CaseStudy(data="toy", text="", nodes=("a", "b"), labels=(0, 1), similarities=((1, 0.5), (0.5, 1)),
@@ -27,21 +27,21 @@ def case_section(study: CaseStudy) -> Case:
         similarities=_rounded(np.array(study.similarities)),
         forms=[dict(name=name, weights=_rounded(np.array(weights))) for name, weights in study.weights.items()],
     )
-    title = f"Who listens to whom, {study.data}"
-    return Case(title, json.dumps(facts, separators=(",", ":")), strangers(study), study.text)
+    title = f"Attention in a sub-graph, {study.data}"
+    return PageCase(title, json.dumps(facts, separators=(",", ":")), strangers(study), study.text)
 
 
 def strangers(study: CaseStudy) -> dict[str, float]:
-    """Return for each form which share of the attention to others goes to another class, the mean over the nodes.
+    """Return for each form the share of the attention to others that goes to other classes, the mean over the nodes.
 
-    What a node pays to itself does not count: a form that is deaf would look as if it heard kin.
+    The weight of a node on itself is left out: it would count as attention to kin.
     """
     labels = np.array(study.labels)
     other = labels[:, None] != labels[None, :]
     shares = {}
     for form, weights in study.weights.items():
-        paid = np.array(weights) * ~np.eye(len(labels), dtype=np.bool_)
-        to_all, to_strangers = paid.sum(axis=1), (paid * other).sum(axis=1)
+        to_others = np.array(weights) * ~np.eye(len(labels), dtype=np.bool_)
+        to_all, to_strangers = to_others.sum(axis=1), (to_others * other).sum(axis=1)
         shares[form] = float(np.divide(to_strangers, to_all, out=np.zeros(len(labels)), where=to_all > 0).mean())
     return shares
 

@@ -1,4 +1,4 @@
-"""Charts of an outcome as figures: lines, histograms and maps, three panels a row, one colour a method."""
+"""Charts of a result as figures: lines, histograms and maps, three panels a row, one colour a method."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LETTERS_PER_INCH = 13
 CORNERS = ((0.40, 0.12), (0.08, 0.50), (0.40, 0.50), (0.08, 0.12))  # lower left of an inset, best first
 INSET = (0.56, 0.44)
 # the same in every chart of a report
-KNOWN = {
+METHOD_COLORS = {
     "band": COLORS[0],
     "GCN": COLORS[1],
     "quartet": COLORS[2],
@@ -48,7 +48,7 @@ KNOWN = {
 # the colours that follow the page, light or dark
 THEME = {INK: "var(--ink)", GRID: "var(--line)", "#ffffff": "var(--paper)", COLORS[0].lower(): "var(--kin)"}
 # a dollar in the name of a set is a dollar, no mathematics
-LOOK: dict[Any, Any] = {
+RC_SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -76,7 +76,7 @@ def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
     rows = -(-len(chart.panels) // columns)
     width, height = PANEL_INCHES[columns]
     looks = _looks(chart.panels)
-    with rc_context(LOOK):
+    with rc_context(RC_SETTINGS):
         figure = Figure(
             figsize=(width * columns, height * rows + 0.3), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
         )
@@ -91,11 +91,11 @@ def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
 
 
 def chart_svg(chart: Chart, columns: int = COLUMNS) -> str:
-    """Return the chart as an SVG element in the colours of the page it stands on, light or dark."""
+    """Return the chart as an SVG element in the colours of its page, light or dark."""
     svg = to_svg(draw_chart(chart, columns), tight=False)
     for color, variable in THEME.items():
         svg = svg.replace(color, variable)
-    # several charts stand on one page, and each calls its parts figure_1, axes_1, ...
+    # a page has several charts, and matplotlib calls the parts of each figure_1, axes_1, ...
     own = f"{re.sub(r'[^a-z0-9]', '-', chart.name.lower())}-{columns}"
     svg = re.sub(r'(\bid="|"#|url\(#)', rf"\g<1>{own}-", svg)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.title)}" ', 1)
@@ -227,7 +227,7 @@ def _method(line: Line) -> str:
 
 def _looks(panels: Sequence[Panel]) -> dict[str, Look]:
     names = dict.fromkeys(name for panel in panels for name in _names(panel))
-    known = {name: Look(KNOWN[name], "-") for name in names if name in KNOWN}
+    known = {name: Look(METHOD_COLORS[name], "-") for name in names if name in METHOD_COLORS}
     free = (
         look for style, color in cycle(product(STYLES, COLORS)) if (look := Look(color, style)) not in known.values()
     )
@@ -250,8 +250,8 @@ def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], 
         elif name in measured:
             handles[name] = Line2D([], [], color=look.color, linestyle=look.style, linewidth=2)
         else:
-            said = name if "paper" in name else f"{name}, the paper"
-            handles[said] = Line2D([], [], color=look.color, linestyle="--")
+            label = name if "paper" in name else f"{name}, the paper"
+            handles[label] = Line2D([], [], color=look.color, linestyle="--")
     if any(line.paper and _method(line) in measured for line in drawn):
         handles["the paper"] = Line2D([], [], color=PAPER, linestyle="--")
     if handles:

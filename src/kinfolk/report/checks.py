@@ -6,30 +6,31 @@ import math
 from collections.abc import Iterator
 
 from kinfolk._core.errors import InputError
-from kinfolk.experiments.results import CaseStudy, Histogram, Lines, Outcome, Panel, Table
+from kinfolk.experiments.results import CaseStudy, ExperimentResult, Histogram, Lines, Panel, Table
 
 
-def refuse_misfits(outcome: Outcome) -> None:
-    """Say in one sentence what does not fit.
+def refuse_misfits(result: ExperimentResult) -> None:
+    """Raise an error that names the first part which does not fit.
 
-    >>> refuse_misfits(Outcome(name="table2", title="", about="", tables=[Table(data="x", head=("a",), rows=[()])]))
+    >>> table = Table(data="x", head=("a",), rows=[()])
+    >>> refuse_misfits(ExperimentResult(name="table2", title="", about="", tables=[table]))
     Traceback (most recent call last):
     kinfolk.InputError: table2 is damaged: a row of the table of x has 0 cells, not 1; run kinfolk ...
     """
-    for sentence in _misfits(outcome):
-        raise InputError(f"{outcome.name} is damaged: {sentence}; run kinfolk reproduce again")
+    for sentence in _misfits(result):
+        raise InputError(f"{result.name} is damaged: {sentence}; run kinfolk reproduce again")
 
 
-def _misfits(outcome: Outcome) -> Iterator[str]:
-    for table in outcome.tables:
+def _misfits(result: ExperimentResult) -> Iterator[str]:
+    for table in result.tables:
         yield from _table_misfits(table)
-    for chart in outcome.charts:
+    for chart in result.charts:
         if not chart.panels:
             yield f"the chart {chart.name} has no panels"
         for panel in chart.panels:
             if not _fits(panel):
                 yield f"the lengths in panel {panel.title!r} of the chart {chart.name} differ"
-    for case in outcome.cases:
+    for case in result.cases:
         yield from _case_misfits(case)
 
 

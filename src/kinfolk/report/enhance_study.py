@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.figure import Figure as Drawing
+from matplotlib.figure import Figure
 
-from kinfolk.experiments.enhance_study import LABEL_FREE, RAW, TRAINED, EnhanceStudy, planes
+from kinfolk.experiments.enhance_study import LABEL_FREE_VERSION, RAW_VERSION, TRAINED_VERSION, EnhanceStudy, planes
 from kinfolk.report.figures import before_and_after, to_svg
-from kinfolk.report.page import Card, Figure, Table
+from kinfolk.report.page import Card, PageFigure, PageTable
 
 TABLE_TEXT = (
     "GraphEnhancer replaces each vector by a mean over its kin, the neighbours that many tests agree on. Mean average "
@@ -23,7 +23,7 @@ FIGURE_TEXT = (
 
 
 def enhance_card(study: EnhanceStudy) -> Card:
-    """Return the first thing to see: mAP before and after.
+    """Return the card of a study: mAP before and after.
 
     >>> from kinfolk.experiments.enhance_study import Version
     >>> versions = [Version(n, np.eye(2), 100 * s, np.eye(2)) for n, s in (("raw", 0.5), ("label-free", 0.75))]
@@ -35,12 +35,12 @@ def enhance_card(study: EnhanceStudy) -> Card:
     return Card(value, f"mAP × 100, {study.name}", " → ".join(scores))
 
 
-def enhance_sections(studies: Sequence[EnhanceStudy]) -> list[Table | Figure]:
+def enhance_sections(studies: Sequence[EnhanceStudy]) -> list[PageTable | PageFigure]:
     """Return a table of all sets, and for each set a picture of its versions side by side."""
     return [_table(studies), *[_figure(study) for study in studies]]
 
 
-def before_and_after_figure(study: EnhanceStudy) -> Drawing:
+def before_and_after_figure(study: EnhanceStudy) -> Figure:
     """Return the picture of a study: the classes that are confused most as a map, and the cosines of its pairs."""
     shown = np.flatnonzero(np.isin(study.labels, study.shown))
     titles = [f"{version.name}, mAP {version.map:.1f}" for version in study.versions]
@@ -49,19 +49,19 @@ def before_and_after_figure(study: EnhanceStudy) -> Drawing:
     return before_and_after(maps, study.labels[shown], similarities, study.same_class)
 
 
-def _table(studies: Sequence[EnhanceStudy]) -> Table:
+def _table(studies: Sequence[EnhanceStudy]) -> PageTable:
     columns = ("data", "raw", "label-free", "gain", "trained", "gain")
     rows, best = [], set()
     for i, scores in enumerate(study.scores for study in studies):
-        cells = [studies[i].name, f"{scores[RAW]:.2f}"]
-        for name in (LABEL_FREE, TRAINED):
+        cells = [studies[i].name, f"{scores[RAW_VERSION]:.2f}"]
+        for name in (LABEL_FREE_VERSION, TRAINED_VERSION):
             there = name in scores
-            cells += [f"{scores[name]:.2f}", f"{scores[name] - scores[RAW]:+.2f}"] if there else ["–", "–"]
+            cells += [f"{scores[name]:.2f}", f"{scores[name] - scores[RAW_VERSION]:+.2f}"] if there else ["–", "–"]
         rows.append(cells)
-        best.add((i, {RAW: 1, LABEL_FREE: 2, TRAINED: 4}[max(scores, key=scores.__getitem__)]))
+        best.add((i, {RAW_VERSION: 1, LABEL_FREE_VERSION: 2, TRAINED_VERSION: 4}[max(scores, key=scores.__getitem__)]))
     notes = " ".join(f"{study.name}: {study.note}." for study in studies)
-    return Table("Enhanced features", columns, rows, f"{TABLE_TEXT} {notes}", frozenset(best))
+    return PageTable("Enhanced features", columns, rows, f"{TABLE_TEXT} {notes}", frozenset(best))
 
 
-def _figure(study: EnhanceStudy) -> Figure:
-    return Figure(f"Before and after, {study.name}", to_svg(before_and_after_figure(study)), FIGURE_TEXT)
+def _figure(study: EnhanceStudy) -> PageFigure:
+    return PageFigure(f"Before and after, {study.name}", to_svg(before_and_after_figure(study)), FIGURE_TEXT)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kinfolk._core.files import refuse_existing, replacing
 from kinfolk.experiments.markdown import markdown
-from kinfolk.experiments.results import Outcome, Table
+from kinfolk.experiments.results import ExperimentResult, Table
 from kinfolk.report.charts import draw_chart
 from kinfolk.report.checks import refuse_misfits
 from kinfolk.report.figures import SUFFIXES, save_figure
@@ -41,21 +41,22 @@ Write = Callable[[Path], object]
 MADE = ".kinfolk-report"
 
 
-def export_run(outcomes: Iterable[Outcome], folder: str | os.PathLike[str], force: bool = False) -> list[Path]:
+def export_run(results: Iterable[ExperimentResult], folder: str | os.PathLike[str], force: bool = False) -> list[Path]:
     """Write every chart and table of a run into a folder and return the files; other files there are left alone.
 
-    What an earlier call has written there is replaced; a list in the folder says which files these are.
+    What an earlier call has written there is replaced; a list in the folder names these files.
 
     >>> import tempfile
     >>> table = Table(data="digits", head=("", "mAP"), rows=(("raw", "**66.0**"),))
+    >>> result = ExperimentResult(name="table2", title="", about="", tables=(table,))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [file.name for file in export_run([Outcome(name="table2", title="", about="", tables=(table,))], folder)]
+    ...     [file.name for file in export_run([result], folder)]
     ['table2-digits.md', 'table2-digits.tex']
     """
     writes: dict[Path, Write] = {}
-    for outcome in outcomes:
-        refuse_misfits(outcome)
-        for stem, suffixes, write in _parts(outcome):
+    for result in results:
+        refuse_misfits(result)
+        for stem, suffixes, write in _parts(result):
             free = _free_stem(Path(folder) / stem, suffixes, writes)
             writes |= {free.with_name(free.name + suffix): write for suffix in suffixes}
     made = Path(folder) / MADE
@@ -96,7 +97,7 @@ def latex_table(table: Table, title: str) -> str:
 
 
 def latex(text: str) -> str:
-    r"""Return a text that LaTeX prints as it stands here.
+    r"""Return a text that LaTeX prints as it is written here.
 
     >>> latex("a_b & 50% ± 1 \\ {x}")
     'a\\_b \\& 50\\% $\\pm$ 1 \\textbackslash{} \\{x\\}'
@@ -105,17 +106,17 @@ def latex(text: str) -> str:
 
 
 def markdown_table(table: Table, title: str) -> str:
-    """Return a table for a Markdown page, with its title and who made it."""
+    """Return a table for a Markdown page, with its title and its origin."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (table.head, *table.rows)]
     parts = [f"## {title}" if title else "", f"**{table.data}**", markdown(cells[0], cells[1:]), table.made]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _parts(outcome: Outcome) -> Iterable[tuple[str, tuple[str, ...], Write]]:
+def _parts(result: ExperimentResult) -> Iterable[tuple[str, tuple[str, ...], Write]]:
     """Yield the name of each part, the suffixes of its files, and what writes one of them."""
-    for table in outcome.tables:
-        yield _slug(f"{outcome.name}-{table.data}"), (".md", ".tex"), partial(_write_table, table, outcome.title)
-    for chart in outcome.charts:
+    for table in result.tables:
+        yield _slug(f"{result.name}-{table.data}"), (".md", ".tex"), partial(_write_table, table, result.title)
+    for chart in result.charts:
         yield _slug(chart.name), SUFFIXES, partial(save_figure, draw_chart(chart), force=True)
 
 

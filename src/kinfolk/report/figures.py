@@ -9,6 +9,7 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -19,7 +20,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.metrics import Roc
 
-# the Okabe-Ito palette: told apart with every kind of colour vision
+# the Okabe-Ito palette: distinguishable with every kind of colour vision
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 PAPER = "#8a8f98"
 GRID = "#e8ebf0"
@@ -32,8 +33,6 @@ def to_svg(figure: Figure, tight: bool = True) -> str:
 
     tight: cut off empty margins, which takes half as long again.
     """
-    from matplotlib import rc_context
-
     text = io.StringIO()
     with rc_context({"svg.hashsalt": "kinfolk", "svg.fonttype": "path"}):
         figure.savefig(text, format="svg", bbox_inches="tight" if tight else None, metadata={"Date": None})
@@ -49,8 +48,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], force: bool = Fals
     ...     save_figure(Figure(), f"{folder}/empty.pdf").read_bytes()[:4]
     b'%PDF'
     """
-    from matplotlib import rc_context
-
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
@@ -157,26 +154,6 @@ def _hills(ax: Axes, values: NDArray[np.float32], same: NDArray[np.bool_]) -> No
     # square roots keep a tall narrow hill from flattening a wide one
     ax.set_yscale("function", functions=(np.sqrt, np.square))
     ax.set(yticks=[])
-
-
-def over_k(
-    measured: Mapping[str, Mapping[str, Sequence[float]]],
-    paper: Mapping[str, Mapping[str, Sequence[float]]],
-    ks: Sequence[int],
-    labels: Mapping[str, str],
-) -> Figure:
-    """Draw measured lines and the paper's dashed ones over k: {panel: {line: values}}."""
-    figure, axes = panels(len(measured))
-    for ax, (title, lines) in zip(axes, measured.items(), strict=True):
-        for color, (name, values) in zip(COLORS, lines.items(), strict=False):
-            ax.plot(ks, values, "o-", color=color, label=name, markersize=4)
-            if name in paper.get(title, {}):
-                ax.plot(ks, paper[title][name], "s--", color=color, alpha=0.6, markersize=4, label=f"{name}, paper")
-        ax.set(title=title, xscale="log", xlabel="neighbours k", ylabel=labels[title])
-        ax.set_xticks(list(ks), [str(k) for k in ks])
-        ax.minorticks_off()
-        ax.legend(frameon=False, fontsize=8)
-    return figure
 
 
 def errors_over_tests(rows: Sequence[Mapping[str, float]], needed: int) -> Figure:

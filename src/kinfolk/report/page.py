@@ -14,7 +14,7 @@ from markupsafe import Markup
 from kinfolk._core.files import replacing
 from kinfolk._core.version import __version__
 
-HEAD_BYTES = 1000  # of a page, within which it says who made it
+HEAD_BYTES = 1000  # the first bytes of a page, which hold the name of the command that made it
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows of cells; a click on a column head sorts by it.
 
     `best` names the cells to set in bold: (row, column). `rules`: before which rows a line is drawn. `apart`: columns
-    that are somebody else's numbers. `note`: who made it.
+    with the paper's numbers. `note`: the commits that made it.
     """
 
     title: str
@@ -47,8 +47,8 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """An SVG picture with a sentence that says what to see in it.
+class PageFigure:
+    """An SVG picture with a sentence on what to see in it.
 
     `narrow`: the same for a narrow screen. `themed`: its colours follow the page.
     """
@@ -71,7 +71,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim in a table of claims: `where` it stands in the paper, `chapter`: where its numbers are."""
+    """A claim in a table of claims: `where` in the paper it is made, `chapter`: where its numbers are."""
 
     claim: str
     where: str
@@ -82,8 +82,8 @@ class ClaimRow:
 
 
 @dataclass(frozen=True)
-class Claims:
-    """Claims at a glance, and as a list to be sorted and filtered; `counts`: how many have each verdict."""
+class PageClaims:
+    """PageClaims at a glance, and as a list to be sorted and filtered; `counts`: how many have each verdict."""
 
     title: str
     rows: Sequence[ClaimRow]
@@ -106,7 +106,7 @@ class Claims:
 
 
 @dataclass(frozen=True)
-class Case:
+class PageCase:
     """One sub-graph to look into: `json` for the script, `strangers`: the share of attention that goes to them."""
 
     title: str
@@ -121,7 +121,7 @@ class Case:
         return Markup(self.json.replace("<", "\\u003c"))
 
 
-Section = Table | Figure | Claims | Case
+Section = PageTable | PageFigure | PageClaims | PageCase
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def write_page(page: Page, path: str | os.PathLike[str], force: bool = False) ->
     """Write the report to one HTML file and return where it is.
 
     >>> import tempfile
-    >>> page = Page("Test", "Nothing to see.", [Card("7", "items")], [Table("T", ["a"], [["1"]])])
+    >>> page = Page("Test", "Nothing to see.", [Card("7", "items")], [PageTable("T", ["a"], [["1"]])])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     "Nothing to see." in write_page(page, Path(folder) / "r.html").read_text()
     True
@@ -181,7 +181,7 @@ def write_page(page: Page, path: str | os.PathLike[str], force: bool = False) ->
 
 
 def is_made_by(path: str | os.PathLike[str], maker: str) -> bool:
-    """Tell whether a file is a page that this command wrote.
+    """Return whether a file is a page that this command wrote.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

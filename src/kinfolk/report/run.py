@@ -1,4 +1,4 @@
-"""The report of a run of kinfolk reproduce: every outcome, what the paper claims, and how it was made."""
+"""The report of a run of kinfolk reproduce: every result, what the paper claims, and how it was made."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kinfolk._core.progress import progress
 from kinfolk._core.version import __version__
-from kinfolk.experiments import results as found
-from kinfolk.experiments.results import Outcome
+from kinfolk.experiments.results import Chart, Claim, ExperimentResult, Table
 from kinfolk.report.case import case_section
 from kinfolk.report.charts import chart_svg
 from kinfolk.report.checks import refuse_misfits
-from kinfolk.report.page import Card, Chapter, ClaimRow, Claims, Figure, Page, Section, Table
+from kinfolk.report.page import Card, Chapter, ClaimRow, Page, PageClaims, PageFigure, PageTable, Section
 
 MAKER = "kinfolk report"
 # as they follow each other in the paper
@@ -21,7 +20,7 @@ ORDER = (
     "table1 figure3 table2 figure4 table3 table4 table5 figure5 table6 table7 table8 figure6 table9 figure7 table10 "
     "table11 figure8 theorem look"
 ).split()
-# verdict -> how its card is coloured and what stands below its number
+# verdict: (tone of its card, text below its number)
 CARDS = {
     "holds": ("good", "claims that hold"),
     "does not hold": ("bad", "claims that do not hold"),
@@ -35,35 +34,35 @@ CLAIMS_TEXT = (
 QUICK = "{} quick: small sets and one seed, to see that everything works. These numbers are for orientation only."
 
 
-def in_paper_order(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Return the outcomes as they follow each other in the paper; those it does not have come last.
+def in_paper_order(results: Iterable[ExperimentResult]) -> list[ExperimentResult]:
+    """Return the results as they follow each other in the paper; those it does not have come last.
 
     >>> names = ("table10", "mine", "table2", "figure3")
-    >>> [one.name for one in in_paper_order(Outcome(name=name, title="", about="") for name in names)]
+    >>> [one.name for one in in_paper_order(ExperimentResult(name=name, title="", about="") for name in names)]
     ['figure3', 'table2', 'table10', 'mine']
     """
     places = {name: place for place, name in enumerate(ORDER)}
-    return sorted(outcomes, key=lambda one: (places.get(one.name, len(ORDER)), one.name))
+    return sorted(results, key=lambda one: (places.get(one.name, len(ORDER)), one.name))
 
 
-def run_page(outcomes: Iterable[Outcome], show_progress: bool = False) -> Page:
+def run_page(results: Iterable[ExperimentResult], show_progress: bool = False) -> Page:
     """Return the page of a run; about a second for each chart.
 
-    >>> page = run_page([Outcome(name="table2", title="Table 2: mAP", about="", seconds=75)])
+    >>> page = run_page([ExperimentResult(name="table2", title="Table 2: mAP", about="", seconds=75)])
     >>> page.lead
     '1 table, measured on no data set with 1 seed.'
     >>> page.facts["measured in"]
     '1 min 15 s'
     """
-    ordered = in_paper_order(outcomes)
-    for outcome in ordered:
-        refuse_misfits(outcome)
-    claims = Claims("", [_claim_row(claim, one) for one in ordered for claim in one.claims], claim_counts(ordered))
+    ordered = in_paper_order(results)
+    for result in ordered:
+        refuse_misfits(result)
+    claims = PageClaims("", [_claim_row(claim, one) for one in ordered for claim in one.claims], claim_counts(ordered))
     chapters = []
     with progress("drawing", len(ordered), show=show_progress) as advance:
-        for outcome in ordered:
-            chapters.append(_chapter(outcome))
-            advance(text=f"drew {outcome.name}")
+        for result in ordered:
+            chapters.append(_chapter(result))
+            advance(text=f"drew {result.name}")
     chapters.append(Chapter("made", "How it was made", [_made_table(ordered)]))
     if claims.rows:
         chapters.insert(0, Chapter("claims", "What the paper claims", [claims], CLAIMS_TEXT, "Claims"))
@@ -80,24 +79,24 @@ def run_page(outcomes: Iterable[Outcome], show_progress: bool = False) -> Page:
     )
 
 
-def claim_counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
+def claim_counts(results: Iterable[ExperimentResult]) -> dict[str, int]:
     """Return how many claims have each verdict.
 
     >>> claim_counts([])
     {'holds': 0, 'does not hold': 0, 'undecided': 0}
     """
-    counts = Counter[str](claim.verdict for outcome in outcomes for claim in outcome.claims)
+    counts = Counter[str](claim.verdict for result in results for claim in result.claims)
     return {verdict: counts[verdict] for verdict in CARDS}
 
 
-def page_table(table: found.Table, title: str) -> Table:
-    """Return a table of an outcome as one of a page: stars become best cells, the paper's columns stand apart.
+def page_table(table: Table, title: str) -> PageTable:
+    """Return a table of a result as one of a page: stars become best cells, the paper's columns are set apart.
 
-    >>> page_table(found.Table(data="x", head=("", "mAP", "mAP, the paper"), rows=(("a", "**1**", "2"),)), "x").best
+    >>> page_table(Table(data="x", head=("", "mAP", "mAP, the paper"), rows=(("a", "**1**", "2"),)), "x").best
     frozenset({(0, 1)})
     """
     cells = [(r, c, text) for r, row in enumerate(table.rows) for c, text in enumerate(row)]
-    return Table(
+    return PageTable(
         title,
         table.head,
         [[text.strip("*") if is_best(text) else text for text in row] for row in table.rows],
@@ -109,7 +108,7 @@ def page_table(table: found.Table, title: str) -> Table:
 
 
 def is_best(cell: str) -> bool:
-    """Tell whether a cell is in stars.
+    """Return whether a cell is in stars.
 
     >>> is_best("**81.0 ± 1.0**"), is_best("****"), is_best("2 ** 3")
     (True, False, False)
@@ -132,50 +131,50 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
 
 
-def data_sets(outcomes: Iterable[Outcome]) -> list[str]:
+def data_sets(results: Iterable[ExperimentResult]) -> list[str]:
     """Return the names of all sets, as they first appear."""
     names: list[str] = []
-    for one in outcomes:
+    for one in results:
         names += [table.data for table in one.tables]
         names += [claim.data for claim in one.claims]
         names += [case.data for case in one.cases]
     return list(dict.fromkeys(names))
 
 
-def _chapter(outcome: Outcome) -> Chapter:
-    sections: list[Section] = [page_table(table, table.data) for table in outcome.tables]
-    sections += map(_figure, outcome.charts)
-    sections += [case_section(case) for case in outcome.cases]
-    verdicts = claim_counts([outcome])
-    return Chapter(outcome.name, outcome.title, sections, outcome.about, outcome.title.split(":")[0], verdicts)
+def _chapter(result: ExperimentResult) -> Chapter:
+    sections: list[Section] = [page_table(table, table.data) for table in result.tables]
+    sections += map(_figure, result.charts)
+    sections += [case_section(case) for case in result.cases]
+    verdicts = claim_counts([result])
+    return Chapter(result.name, result.title, sections, result.about, result.title.split(":")[0], verdicts)
 
 
-def _figure(chart: found.Chart) -> Figure:
+def _figure(chart: Chart) -> PageFigure:
     narrow = chart_svg(chart, columns=1) if len(chart.panels) > 1 else ""
-    return Figure(chart.title, chart_svg(chart), chart.text, narrow, themed=True)
+    return PageFigure(chart.title, chart_svg(chart), chart.text, narrow, themed=True)
 
 
-def _claim_row(claim: found.Claim, outcome: Outcome) -> ClaimRow:
-    return ClaimRow(claim.claim, claim.where, claim.data, claim.verdict, claim.figures, outcome.name)
+def _claim_row(claim: Claim, result: ExperimentResult) -> ClaimRow:
+    return ClaimRow(claim.claim, claim.where, claim.data, claim.verdict, claim.figures, result.name)
 
 
 def _cards(counts: Mapping[str, int]) -> list[Card]:
     return [Card(str(counts[verdict]), label, tone=tone) for verdict, (tone, label) in CARDS.items()]
 
 
-def _lead(outcomes: Sequence[Outcome]) -> str:
-    kinds = Counter(_kind(outcome.name) for outcome in outcomes)
+def _lead(results: Sequence[ExperimentResult]) -> str:
+    kinds = Counter(_kind(result.name) for result in results)
     parts = [_count(kinds[kind], kind) for kind in ("table", "figure", "study") if kinds[kind]]
-    sets = len(data_sets(outcomes))
+    sets = len(data_sets(results))
     measured_on = _count(sets, "data set") if sets else "no data set"
-    return f"{_listed(parts)}, measured on {measured_on} with {_seeds(outcomes)}."
+    return f"{_listed(parts)}, measured on {measured_on} with {_seeds(results)}."
 
 
-def _warning(outcomes: Sequence[Outcome]) -> str:
-    quick = [outcome.title.split(":")[0] for outcome in outcomes if outcome.quick]
+def _warning(results: Sequence[ExperimentResult]) -> str:
+    quick = [result.title.split(":")[0] for result in results if result.quick]
     if not quick:
         return ""
-    return QUICK.format("This run is" if len(quick) == len(outcomes) else f"{_listed(quick)}: measured")
+    return QUICK.format("This run is" if len(quick) == len(results) else f"{_listed(quick)}: measured")
 
 
 def _kind(name: str) -> str:
@@ -196,36 +195,36 @@ def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
-def _seeds(outcomes: Iterable[Outcome]) -> str:
-    numbers = sorted({outcome.seeds for outcome in outcomes})
+def _seeds(results: Iterable[ExperimentResult]) -> str:
+    numbers = sorted({result.seeds for result in results})
     return _count(numbers[0], "seed") if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} seeds"
 
 
-def _facts(outcomes: Sequence[Outcome]) -> dict[str, str]:
-    quick = {outcome.quick for outcome in outcomes}
-    made = " ".join(table.made for outcome in outcomes for table in outcome.tables)
-    versions = sorted({item for outcome in outcomes for item in outcome.versions.items()})
+def _facts(results: Sequence[ExperimentResult]) -> dict[str, str]:
+    quick = {result.quick for result in results}
+    made = " ".join(table.made for result in results for table in result.tables)
+    versions = sorted({item for result in results for item in result.versions.items()})
     facts = {
-        "data": ", ".join(data_sets(outcomes)),
+        "data": ", ".join(data_sets(results)),
         "size": "quick and larger" if len(quick) > 1 else "quick" if True in quick else "usual or full",
-        "cells": f"{sum(outcome.cells for outcome in outcomes):,}",
-        "measured in": duration(sum(outcome.seconds for outcome in outcomes)),
+        "cells": f"{sum(result.cells for result in results):,}",
+        "measured in": duration(sum(result.seconds for result in results)),
         "commits": ", ".join(dict.fromkeys(re.findall(r"commit ([\w-]+)", made))),
         "versions": ", ".join(f"{name} {version}" for name, version in versions),
     }
     return {name: text for name, text in facts.items() if text}
 
 
-def _made_table(outcomes: Sequence[Outcome]) -> Table:
+def _made_table(results: Sequence[ExperimentResult]) -> PageTable:
     rows = [
         (
-            outcome.title,
-            str(outcome.seeds),
-            "quick" if outcome.quick else "usual or full",
-            f"{outcome.cells:,}" if outcome.cells else "–",
-            f"{outcome.seconds:,.0f}",
-            " ".join(dict.fromkeys(table.made for table in outcome.tables if table.made)) or "–",
+            result.title,
+            str(result.seeds),
+            "quick" if result.quick else "usual or full",
+            f"{result.cells:,}" if result.cells else "–",
+            f"{result.seconds:,.0f}",
+            " ".join(dict.fromkeys(table.made for table in result.tables if table.made)) or "–",
         )
-        for outcome in outcomes
+        for result in results
     ]
-    return Table("", ("", "seeds", "size", "cells", "seconds", "by"), rows)
+    return PageTable("", ("", "seeds", "size", "cells", "seconds", "by"), rows)

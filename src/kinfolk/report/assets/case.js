@@ -1,14 +1,14 @@
 "use strict";
-// Who listens to whom in one sub-graph: a panel for each form of attention, the same node shown in all of them.
+// Attention in one sub-graph: a panel for each form of attention, the same node shown in all of them.
 {
   const SVG = "http://www.w3.org/2000/svg";
   const OTHER_CLASSES = ["#009e73", "#cc79a7", "#e69f00", "#8a8f98"]; // the class of the probe has --kin
   const WIDTH = 260, TOP = 6, LEFT = 42, RIGHT = 168, NODE = 9, BARS = 182, STRIP = 2;
-  const LINES = 280; // of one panel, when no node is chosen: more cannot be told apart
+  const LINES = 280; // of one panel, when no node is chosen: more cannot be distinguished
 
   const HINTS = {
-    lines: each => `Left: who listens. Right: the ${each} it listens to most, itself not counted. Point at a node or use the arrow keys; click or Enter keeps it.`,
-    matrix: () => "Rows listen to columns. Point at a cell or use the arrow keys; click or Enter keeps the row.",
+    lines: each => `Left: a node. Right: the ${each} nodes it attends to most, itself not counted. Point at a node or use the arrow keys; click or Enter keeps it.`,
+    matrix: () => "Rows attend to columns. Point at a cell or use the arrow keys; click or Enter keeps the row.",
   };
 
   const sum = values => values.reduce((total, value) => total + value, 0);
@@ -68,7 +68,7 @@
     return study;
   }
 
-  /** Two columns of nodes; a line from who listens to whom. */
+  /** Two columns of nodes; a line from each node to those it attends to. */
   class LinesView {
     constructor(study, form, order) {
       Object.assign(this, { study, form, order, step: clamp(540 / study.count, 4.2, 14) });
@@ -121,7 +121,7 @@
       if (side === null) return;
       const weights = this.study.along(this.form, side, node), height = Math.max(this.step - 2, 2.5);
       weights.forEach((weight, other) => {
-        if (other === node) return; // it listens to itself most of all, which would dwarf the others
+        if (other === node) return; // its weight on itself is the largest and would dwarf the others
         const [i, j] = side === "from" ? [node, other] : [other, node];
         if (weight > 0) this.line(this.chosen, i, j, { faint: 0.12, strong: 0.95, width: 4.5, most });
         if (side === "from") {
@@ -147,7 +147,7 @@
   const theme = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const parts = color => [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16));
 
-  /** Rows listen to columns. */
+  /** Rows attend to columns. */
   class MatrixView {
     constructor(study, form, order) {
       Object.assign(this, { study, form, order, cell: Math.max(4, Math.floor(720 / study.count)), cells: study.count + STRIP });
@@ -248,7 +248,7 @@
     function read(form, side, node, partner, isStrongest) {
       const [i, j] = side === "from" ? [node, partner] : [partner, node];
       const most = isStrongest ? " most" : "";
-      const verb = side === "from" ? `listens${most} to` : `is heard${most} by`;
+      const verb = side === "from" ? `attends${most} to` : `is attended to${most} by`;
       const own = percent(study.ownShare(form, side, node));
       const share = side === "from" ? `${own} of its attention to others stays in its class` : `${own} of the attention it gets is from its class`;
       return `${verb} ${study.say(partner)}\nweight ${form.weights[i][j].toFixed(3)}, cosine ${study.similarities[i][j].toFixed(2)}\n${share}`;
@@ -300,7 +300,7 @@
       const { place, form } = panel;
       place.tabIndex = 0;
       place.setAttribute("role", "application");
-      place.setAttribute("aria-label", `${form.name}: who listens to whom. Up and down choose a node, left and right the side, Enter keeps it.`);
+      place.setAttribute("aria-label", `${form.name}: attention between nodes. Up and down choose a node, left and right the side, Enter keeps it.`);
       place.addEventListener("pointermove", event => point(where(panel.view, event)));
       place.addEventListener("pointerleave", () => point({}));
       place.addEventListener("click", event => {

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
-from kinfolk.experiments import resume
-from kinfolk.experiments.resume import Data, commit, hashed, labels_of, versions
+from kinfolk.experiments.resume import CellStore, Data, commit, hashed, labels_of, resume, versions
 from kinfolk.metrics import edge_noise_rate, mean_average_precision
 from kinfolk.neighbors import knn_graph
 
@@ -52,7 +51,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCell:
     """What came out: mean average precision of the test part x 100, the noise of its graph, and how it was made.
 
     enr is there where the features as they are were measured at some k. trained is False where the fit kept the
@@ -74,39 +73,36 @@ class Measured:
     versions: Mapping[str, str]
 
 
-class Results(resume.Results[Measured]):
-    """The finished cells of a file.
+def attention_store(path: str | os.PathLike[str]) -> CellStore[MeasuredCell]:
+    """Return the finished cells of a file.
 
     >>> import tempfile
-    >>> len(Results(tempfile.mkdtemp() + "/none-yet.jsonl"))
+    >>> len(attention_store(tempfile.mkdtemp() + "/none-yet.jsonl"))
     0
     """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Read what is there."""
-        super().__init__(path, Measured)
+    return CellStore(path, MeasuredCell)
 
 
 def run_cells(
     cells: Sequence[Cell],
     load: Callable[[str, int], Data],
-    results: Results,
-    say: Callable[[str], object] = print,
-) -> list[Measured]:
-    """Measure the cells that are not in the results yet, one after another, and return all of them in order.
+    store: CellStore[MeasuredCell],
+    echo: Callable[[str], object] = print,
+) -> list[MeasuredCell]:
+    """Measure the cells that are not in the store yet, one after another, and return all of them in order.
 
-    load(name, seed) gives the data; one line is said for each cell. Cells which differ in `served_k` only and follow
+    load(name, seed) gives the data; one line is printed for each cell. Cells which differ in `served_k` only and follow
     each other share one fit.
 
     >>> import tempfile, kinfolk as kf
-    >>> results = Results(tempfile.mkdtemp() + "/results.jsonl")
-    >>> rows = run_cells([Cell("digits", "raw", None)], lambda name, seed: Data.of(kf.datasets.digits()), results)
+    >>> store = attention_store(tempfile.mkdtemp() + "/results.jsonl")
+    >>> rows = run_cells([Cell("digits", "raw", None)], lambda name, seed: Data.of(kf.datasets.digits()), store)
     1/1  digits      raw                               seed 0   mAP 74.20 ...
     """
-    return resume.resume(cells, load, results, _Bench().measure, _said, say)
+    return resume(cells, load, store, _Bench().measure, _progress_line, echo)
 
 
-def _said(cell: Cell, row: Measured, new: bool) -> str:
+def _progress_line(cell: Cell, row: MeasuredCell, new: bool) -> str:
     at = "" if row.k is None else f"k {row.k}" if row.served_k is None else f"k {row.k} at {row.served_k}"
     note = f"{row.seconds:.1f} s, {row.cpu_seconds:.1f} s of them ours" if new else "as measured before"
     return f"{cell.data:<11} {cell.method:<24} {at:<8} seed {cell.seed}   mAP {row.map:.2f}   {note}"
@@ -118,7 +114,7 @@ class _Bench:
     def __init__(self) -> None:
         self.fitted: tuple[str, GraphEnhancer, float, float] | None = None
 
-    def measure(self, cell: Cell, data: Data, key: str) -> Measured:
+    def measure(self, cell: Cell, data: Data, key: str) -> MeasuredCell:
         labels = labels_of(data.test)
         if cell.settings is None:
             k = None if isinstance(cell.k, str) else cell.k
@@ -157,9 +153,9 @@ def _score(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
     return 100 * mean_average_precision(Z, labels, n_queries=QUERIES)
 
 
-def _measured(cell: Cell, key: str, score: float, k: int | None, **more: Any) -> Measured:
+def _measured(cell: Cell, key: str, score: float, k: int | None, **more: Any) -> MeasuredCell:
     how: dict[str, Any] = dict(enr=None, trained=False, seconds=0.0, cpu_seconds=0.0) | more
     names: dict[str, Any] = dict(
         key=key, data=cell.data, method=cell.method, k=k, served_k=cell.served_k, seed=cell.seed
     )
-    return Measured(**names, map=score, **how, commit=commit(), versions=versions())
+    return MeasuredCell(**names, map=score, **how, commit=commit(), versions=versions())

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kinfolk.experiments.attention_study import LABEL_FREE, ORDER, RAW, Found, recipe_method
 from kinfolk.report.figures import COLORS, PAPER
+from research.attention_study import ORDER, RAW, UNLABELLED_METHODS, MeasuredCells, recipe_method
 
 # one colour a form in all figures: band stands out
 LOOKS = {
@@ -22,7 +22,7 @@ LOOKS = {
 
 
 @dataclass
-class Panel:
+class OverKPanel:
     """Lines over k: {method: {k: mAP}}, the noise of the graph at each k, and what k="auto" gave: (k, mAP)."""
 
     title: str
@@ -31,7 +31,7 @@ class Panel:
     default: tuple[int, float] | None = field(default=None)
 
 
-def over_k_panels(found: Found) -> list[Panel]:
+def over_k_panels(found: MeasuredCells) -> list[OverKPanel]:
     """Return a panel for each set of the section "over-k".
 
     >>> over_k_panels([])
@@ -42,12 +42,12 @@ def over_k_panels(found: Found) -> list[Panel]:
         here = [(cell, row) for cell, row in found if cell.data == data]
         default = [(row.k, row.map) for cell, row in here if cell.k == "auto" and row.k is not None]
         fixed = [(cell, row) for cell, row in here if cell.k != "auto"]
-        lines = {method.name: _line(fixed, method.name) for method in (RAW, *LABEL_FREE)}
-        panels.append(Panel(data, lines, _noise(here), default[0] if default else None))
+        lines = {method.name: _line(fixed, method.name) for method in (RAW, *UNLABELLED_METHODS)}
+        panels.append(OverKPanel(data, lines, _noise(here), default[0] if default else None))
     return panels
 
 
-def noise_panels(found: Found) -> list[Panel]:
+def noise_panels(found: MeasuredCells) -> list[OverKPanel]:
     """Return a panel for each regime of the section "noise".
 
     >>> noise_panels([])
@@ -57,14 +57,14 @@ def noise_panels(found: Found) -> list[Panel]:
     for data in dict.fromkeys(cell.data for cell, _ in found):
         here = [(cell, row) for cell, row in found if cell.data == data]
         lines = {name: _line(here, recipe_method(name, "fast")) for name in ORDER}
-        panels.append(Panel(data, lines, _noise(here)))
+        panels.append(OverKPanel(data, lines, _noise(here)))
     return panels
 
 
-def draw(panels: Sequence[Panel], columns: int) -> Figure:
+def draw(panels: Sequence[OverKPanel], columns: int) -> Figure:
     """Draw the panels, a tick for each k with the noise of its graph (ENR) below, and one legend for all.
 
-    >>> panel = Panel("digits", {"raw": {5: 66.0, 10: 66.0}, "band": {5: 75.0, 10: 80.0}}, {5: 0.02, 10: 0.03})
+    >>> panel = OverKPanel("digits", {"raw": {5: 66.0, 10: 66.0}, "band": {5: 75.0, 10: 80.0}}, {5: 0.02, 10: 0.03})
     >>> len(draw([panel], columns=1).axes)
     1
     """
@@ -86,7 +86,7 @@ def draw(panels: Sequence[Panel], columns: int) -> Figure:
     return figure
 
 
-def _draw_panel(ax: Axes, panel: Panel) -> None:
+def _draw_panel(ax: Axes, panel: OverKPanel) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="#e8ebf0", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -105,7 +105,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     ax.set_xlabel("neighbours k, and below it the ENR", fontsize=9)
 
 
-def _line(found: Found, method: str) -> dict[int, float]:
+def _line(found: MeasuredCells, method: str) -> dict[int, float]:
     """Return {k: mean mAP over the seeds}."""
     scores: dict[int, list[float]] = {}
     for cell, row in found:
@@ -114,5 +114,5 @@ def _line(found: Found, method: str) -> dict[int, float]:
     return {k: sum(values) / len(values) for k, values in scores.items()}
 
 
-def _noise(found: Found) -> dict[int, float]:
+def _noise(found: MeasuredCells) -> dict[int, float]:
     return {row.k: row.enr for _, row in found if row.k is not None and row.enr is not None}

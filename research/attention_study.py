@@ -1,7 +1,7 @@
-"""What the attention is worth: all its forms on real sets, over k, served at another k, and the paper's Table 2 and
-Figure 3 on the generated regimes.
+"""The attention study: all forms on real sets, over k, applied at another k, and the paper's Table 2 and Figure 3
+on the generated sets.
 
-Five sections, each a list of cells (`kinfolk.experiments.cells`) and a Markdown table of what came out:
+Five sections, each a list of cells (`research.attention_cells`) and a Markdown table of what came out:
 
     variants  every form on the real sets (the paper's Tables 8 and 9 beside it)
     over-k    forms that need no labels, over k
@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinfolk import datasets
-from kinfolk.experiments.cells import Cell, Measured
-from kinfolk.experiments.feature_methods import Method, encoder
+from kinfolk.experiments.feature_methods import FeatureMethod, encoder
 from kinfolk.experiments.markdown import NOT_YET, markdown, spread
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.resume import Data
 from kinfolk.formats import load
+from research.attention_cells import Cell, MeasuredCell
 
-Found = Sequence[tuple[Cell, Measured]]
+MeasuredCells = Sequence[tuple[Cell, MeasuredCell]]
 
 REAL = ("clinc150", "banking77", "omniglot", "market1501")
 SEEDS = (0, 1, 2)
@@ -36,8 +36,8 @@ SERVED_SETS, TRAINED_K, SERVED_K = ("market1501", "clinc150"), 40, (20, 40, 80)
 PAPER_STEPS = 1000
 
 
-class Stand(NamedTuple):
-    """A generated regime: the paper's set it stands for, identities, the paper's k, and k up to much noise."""
+class StudySet(NamedTuple):
+    """A generated set: the paper's set that it replaces, identities, the paper's k, and k up to much noise."""
 
     paper_data: str
     identities: int
@@ -45,18 +45,18 @@ class Stand(NamedTuple):
     over_k: tuple[int, ...]
 
 
-STANDS = {
-    "celeb_like": Stand("ms-celeb", 120, 120, (10, 20, 40, 80, 120, 160)),
-    "person_like": Stand("msmt17", 200, 30, (5, 10, 20, 30, 45, 60)),
-    "vehicle_like": Stand("veri-776", 120, 80, (10, 20, 40, 80, 120, 160)),
+STUDY_SETS = {
+    "celeb_like": StudySet("ms-celeb", 120, 120, (10, 20, 40, 80, 120, 160)),
+    "person_like": StudySet("msmt17", 200, 30, (5, 10, 20, 30, 45, 60)),
+    "vehicle_like": StudySet("veri-776", 120, 80, (10, 20, 40, 80, 120, 160)),
 }
 
 
-RAW = Method("raw", None)
+RAW = FeatureMethod("raw", None)
 WHOLE_GRAPH = (
-    Method("training-free", dict(pretrained=False), labelled=False),
-    Method("label-free", {}, labelled=False),
-    Method("trained (default)", {}),
+    FeatureMethod("training-free", dict(pretrained=False), labelled=False),
+    FeatureMethod("label-free", {}, labelled=False),
+    FeatureMethod("trained (default)", {}),
 )
 ENCODERS = (
     encoder("GCN", attention="none"),
@@ -82,11 +82,11 @@ PAPER_ABLATIONS = {
 }
 # "band" has the shipped network, "quartet" the tests at one k with nothing learned: untrained, the two forms of the
 # whole-graph model would be the same otherwise
-LABEL_FREE = (
-    Method("GCN", dict(model="propagate", attention="none"), labelled=False),
-    Method("self", dict(model="propagate", attention="self"), labelled=False),
-    Method("quartet", dict(model="propagate", attention="quartet", pretrained=False), labelled=False),
-    Method("band", dict(model="propagate", attention="band"), labelled=False),
+UNLABELLED_METHODS = (
+    FeatureMethod("GCN", dict(model="propagate", attention="none"), labelled=False),
+    FeatureMethod("self", dict(model="propagate", attention="self"), labelled=False),
+    FeatureMethod("quartet", dict(model="propagate", attention="quartet", pretrained=False), labelled=False),
+    FeatureMethod("band", dict(model="propagate", attention="band"), labelled=False),
 )
 ORDER = ("raw", "GCN", "self", "band")
 PAPER_NAMES = {"raw": "original", "GCN": "GCN", "self": "GCN w/ self", "band": "GCN w/ band"}
@@ -103,8 +103,8 @@ def study_data(name: str, seed: int, folder: str = "../shared/data") -> Data:
     >>> len(study_data("person_like", 0).test)
     2971
     """
-    if name in STANDS:
-        return Data.of(getattr(datasets, name)(STANDS[name].identities, seed=seed))
+    if name in STUDY_SETS:
+        return Data.of(getattr(datasets, name)(STUDY_SETS[name].identities, seed=seed))
     return Data.of(load(Path(folder) / f"{name}.npz"))
 
 
@@ -125,7 +125,7 @@ def variants(sets: Sequence[str] = REAL, seeds: Sequence[int] = SEEDS) -> list[C
     return cells
 
 
-def over_k(sets: Sequence[str] = (*REAL, *STANDS), ks: Sequence[int] = OVER_K) -> list[Cell]:
+def over_k(sets: Sequence[str] = (*REAL, *STUDY_SETS), ks: Sequence[int] = OVER_K) -> list[Cell]:
     """Return the forms without labels over k, the noise of the graph (a cell of the raw features), and k="auto".
 
     >>> len(over_k(["omniglot"], [5, 10]))
@@ -133,7 +133,7 @@ def over_k(sets: Sequence[str] = (*REAL, *STANDS), ks: Sequence[int] = OVER_K) -
     """
     cells = []
     for data in sets:
-        cells += [_cell(data, method, k=k) for k in ks for method in (RAW, *LABEL_FREE)]
+        cells += [_cell(data, method, k=k) for k in ks for method in (RAW, *UNLABELLED_METHODS)]
         cells.append(_cell(data, WHOLE_GRAPH[1]))
     return cells
 
@@ -150,24 +150,24 @@ def served(sets: Sequence[str] = SERVED_SETS, seeds: Sequence[int] = SEEDS) -> l
     return [_cell(data, band, k=k, seed=seed, served_k=at) for data in sets for seed in seeds for k, at in pairs]
 
 
-def regimes(sets: Sequence[str] = tuple(STANDS), seeds: Sequence[int] = SEEDS) -> list[Cell]:
+def regimes(sets: Sequence[str] = tuple(STUDY_SETS), seeds: Sequence[int] = SEEDS) -> list[Cell]:
     """Return raw, GCN, self and band at the paper's k, trained with the fast recipe; the paper's, slower, once.
 
     >>> len(regimes(["person_like"], [0])), len(regimes(["person_like"], [0, 1]))
     (7, 11)
     """
-    fast = [cell for data in sets for seed in seeds for cell in _ordered(data, STANDS[data].k, seed, ["fast"])]
-    paper = [cell for data in sets for cell in _ordered(data, STANDS[data].k, seeds[0], ["paper"])]
+    fast = [cell for data in sets for seed in seeds for cell in _ordered(data, STUDY_SETS[data].k, seed, ["fast"])]
+    paper = [cell for data in sets for cell in _ordered(data, STUDY_SETS[data].k, seeds[0], ["paper"])]
     return fast + [cell for cell in paper if cell not in fast]
 
 
-def noise(sets: Sequence[str] = tuple(STANDS)) -> list[Cell]:
-    """Return the cells of `regimes` at growing k: seed 0, the fast recipe.
+def noise(sets: Sequence[str] = tuple(STUDY_SETS)) -> list[Cell]:
+    """Return the cells of `regimes` at growing_set k: seed 0, the fast recipe.
 
     >>> sorted({cell.k for cell in noise(["person_like"])})
     [5, 10, 20, 30, 45, 60]
     """
-    return [cell for data in sets for k in STANDS[data].over_k for cell in _ordered(data, k, 0, ["fast"])]
+    return [cell for data in sets for k in STUDY_SETS[data].over_k for cell in _ordered(data, k, 0, ["fast"])]
 
 
 SECTIONS: dict[str, Callable[[], list[Cell]]] = {
@@ -194,18 +194,18 @@ def _ordered(data: str, k: int, seed: int, recipes: Iterable[str]) -> list[Cell]
         for form in ENCODERS:
             if form.name in ORDER:
                 settings = {**(form.settings or {}), **RECIPES[recipe]}
-                cells.append(_cell(data, Method(recipe_method(form.name, recipe), settings), k=k, seed=seed))
+                cells.append(_cell(data, FeatureMethod(recipe_method(form.name, recipe), settings), k=k, seed=seed))
     return cells
 
 
-def _cell(data: str, method: Method, **more: Any) -> Cell:
+def _cell(data: str, method: FeatureMethod, **more: Any) -> Cell:
     return Cell(data, method.name, method.settings, method.labelled, **more)
 
 
 # ---- tables
 
 
-def variants_table(found: Found) -> str:
+def variants_table(found: MeasuredCells) -> str:
     """Return the Markdown table: a row for each form, a column for each set, best of each column in bold.
 
     >>> variants_table([])
@@ -227,23 +227,23 @@ def variants_table(found: Found) -> str:
     return markdown(["", *head, "paper, MS-Celeb"], rows)
 
 
-def over_k_table(found: Found) -> str:
+def over_k_table(found: MeasuredCells) -> str:
     """Return, for each set and form, the best mAP over k and at which k, and the default beside it."""
     rows = []
     for data in _names(cell.data for cell, _ in found):
         here = [(cell, row) for cell, row in found if cell.data == data]
         line = [data]
-        for method in (RAW, *LABEL_FREE):
+        for method in (RAW, *UNLABELLED_METHODS):
             scored = [(row.map, row.k) for cell, row in here if cell.method == method.name]
             score, k = max(scored) if scored else (np.nan, None)
             line.append("–" if not scored else f"{score:.1f}" if method is RAW else f"{score:.1f} ({k})")
         default = [(row.map, row.k) for cell, row in here if cell.k == "auto"]
         rows.append([*line, f"{default[0][0]:.1f} ({default[0][1]})" if default else "–"])
-    names = [method.name for method in (RAW, *LABEL_FREE)]
+    names = [method.name for method in (RAW, *UNLABELLED_METHODS)]
     return markdown(["best over k (at k)", *names, 'band, k="auto"'], rows)
 
 
-def served_table(found: Found) -> str:
+def served_table(found: MeasuredCells) -> str:
     """Return the mAP of the encoder trained at k = 40 and of those trained at the k they serve, and the difference."""
     rows = []
     for data in _names(cell.data for cell, _ in found):
@@ -259,25 +259,29 @@ def served_table(found: Found) -> str:
     return markdown(["", "served at k", "trained at this k", f"trained at k = {TRAINED_K}", "difference"], rows)
 
 
-def regimes_table(found: Found) -> str:
+def regimes_table(found: MeasuredCells) -> str:
     """Return Table 2 on the generated regimes: both recipes, the paper's numbers, and whether the order holds."""
     rows, sentences = [], []
     paper = {row["method"]: row for row in paper_table("table2")}
     for data in _names(cell.data for cell, _ in found):
-        stand = STANDS[data]
+        study_set = STUDY_SETS[data]
         rows.append(
-            [f"{stand.paper_data}, the paper", "", *[paper[PAPER_NAMES[name]][stand.paper_data] for name in ORDER]]
+            [
+                f"{study_set.paper_data}, the paper",
+                "",
+                *[paper[PAPER_NAMES[name]][study_set.paper_data] for name in ORDER],
+            ]
         )
         for recipe in RECIPES:
             scores = {name: _scores(found, data, recipe_method(name, recipe)) for name in ORDER}
-            rows.append([f"{data}, k={stand.k}", recipe, *[spread(values) for values in scores.values()]])
+            rows.append([f"{data}, k={study_set.k}", recipe, *[spread(values) for values in scores.values()]])
             if all(scores.values()):
                 sentences.append(f"- {data}, recipe {recipe}: {order_sentence(scores)}")
     table = markdown(["", "recipe", *ORDER], rows)
     return "\n".join([table, "", *sentences]) if sentences else table
 
 
-def noise_table(found: Found) -> str:
+def noise_table(found: MeasuredCells) -> str:
     """Return Figure 3 in numbers: for each regime the mAP at every k, and the loss from best to last."""
     blocks = []
     for data in _names(cell.data for cell, _ in found):
@@ -295,7 +299,7 @@ def noise_table(found: Found) -> str:
     return "\n\n".join(blocks) if blocks else NOT_YET
 
 
-TABLES: dict[str, Callable[[Found], str]] = {
+TABLES: dict[str, Callable[[MeasuredCells], str]] = {
     "variants": variants_table,
     "over-k": over_k_table,
     "served": served_table,
@@ -305,7 +309,7 @@ TABLES: dict[str, Callable[[Found], str]] = {
 
 
 def order_sentence(scores: Mapping[str, Sequence[float]]) -> str:
-    """Say how the methods come out, the lowest mean first, and whether that is the paper's order.
+    """Return the order of the methods by their means, the lowest first, and whether that is the paper's order.
 
     >>> order_sentence({"raw": [60.0], "GCN": [70.0], "self": [69.0], "band": [80.0]})
     "raw < self < GCN < band: not the paper's order"
@@ -315,7 +319,7 @@ def order_sentence(scores: Mapping[str, Sequence[float]]) -> str:
     return f"{' < '.join(rising)}: {'' if rising == list(scores) else 'not '}the paper's order"
 
 
-def _scores(found: Found, data: str, method: str) -> list[float]:
+def _scores(found: MeasuredCells, data: str, method: str) -> list[float]:
     return [row.map for cell, row in found if cell.data == data and cell.method == method]
 
 

@@ -1,15 +1,20 @@
-"""Measure the generated regimes beside the paper and write docs/generated-data.md: python docs/make/calibration.py."""
+"""Measure the generated sets beside the paper and write docs/generated-data.md.
 
+python -m research.make_generated_data_page      # four minutes
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import kinfolk as kf
-from kinfolk._core.files import replacing
-from kinfolk.experiments.edge_noise import EdgeNoise, edge_noise_over_k, paper_edge_noise
-from kinfolk.report.figures import over_k
+from kinfolk.experiments.edge_study import EdgeNoise, edge_noise_over_k, paper_edge_noise
+from kinfolk.report.figures import COLORS, panels
+from research._page import DOCS, IMAGES, write
 
-DOCS = Path(__file__).parent.parent
+TEMPLATE = Path(__file__).with_name("generated-data.template.md")
 SEEDS = (0, 1, 2)
 REGIMES = {
     "celeb_like": ("ms-celeb", "MS-Celeb part 1 (Table 1)", 1000),
@@ -40,6 +45,26 @@ def table(paper: list[EdgeNoise], measured: np.ndarray) -> list[str]:
     return lines
 
 
+def over_k(
+    measured: Mapping[str, Mapping[str, Sequence[float]]],
+    paper: Mapping[str, Mapping[str, Sequence[float]]],
+    ks: Sequence[int],
+    labels: Mapping[str, str],
+) -> Figure:
+    """Draw measured lines and the paper's dashed ones over k: {panel: {line: values}}."""
+    figure, axes = panels(len(measured))
+    for ax, (title, lines) in zip(axes, measured.items(), strict=True):
+        for color, (name, values) in zip(COLORS, lines.items(), strict=False):
+            ax.plot(ks, values, "o-", color=color, label=name, markersize=4)
+            if name in paper.get(title, {}):
+                ax.plot(ks, paper[title][name], "s--", color=color, alpha=0.6, markersize=4, label=f"{name}, paper")
+        ax.set(title=title, xscale="log", xlabel="neighbours k", ylabel=labels[title])
+        ax.set_xticks(list(ks), [str(k) for k in ks])
+        ax.minorticks_off()
+        ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
 def main() -> None:
     sections = []
     for name, (data, title, identities) in REGIMES.items():
@@ -57,7 +82,7 @@ def main() -> None:
         }
         figure = over_k(lines, theirs, ks, {"noise": "edge noise rate", "AUC": "AUC × 100"})
         figure.suptitle(f"{name} (generated) beside {title}")
-        figure.savefig(DOCS / "images" / f"{name}.png", dpi=110)
+        figure.savefig(IMAGES / f"{name}.png", dpi=110)
         off = np.abs(mean[:, 1] - [row.enr for row in paper]).max()
         off_auc = np.abs(mean[:, 2] - [row.auc_s for row in paper]).max()
         sections += [
@@ -71,9 +96,8 @@ def main() -> None:
             f"![{name} beside the paper](images/{name}.png)",
             "",
         ]
-    text = (DOCS / "make" / "generated-data.md").read_text()
-    with replacing(DOCS / "generated-data.md", force=True) as temporary:
-        temporary.write_text(text.replace("{{ calibration }}", "\n".join(sections).rstrip()))
+    text = TEMPLATE.read_text(encoding="utf-8")
+    write(DOCS / "generated-data.md", text.replace("{{ calibration }}", "\n".join(sections).rstrip()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""Make the pictures of docs/enhance.md and of the README: python docs/make/enhance_images.py (two minutes)."""
-
-from pathlib import Path
+"""Make the pictures of docs/enhance.md and of the README: python -m research.make_enhance_images (two minutes)."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,14 +9,15 @@ from PIL import Image
 
 import kinfolk as kf
 from kinfolk.experiments.enhance_study import enhance_study
-from kinfolk.kinship.edge_tests import SCALES, scale_tests
-from kinfolk.kinship.network import Kinship, kin_blocks
+from kinfolk.kinship import KinshipNetwork
+from kinfolk.kinship.edge_probabilities import probability_blocks
+from kinfolk.kinship.edge_tests import SCALES, edge_tests
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.report.enhance_study import before_and_after_figure
 from kinfolk.report.figures import COLORS, PAPER
 from kinfolk.report.learning_curves import learning_curves
+from research._page import IMAGES
 
-IMAGES = Path(__file__).parent.parent / "images"
 RIGHT, WRONG = COLORS[2], COLORS[1]
 K_OF_THE_PROBE, K_OF_THE_SCALES = 16, 64
 IDENTITIES = 48  # as in kinfolk demo
@@ -49,12 +48,13 @@ def save(figure: Figure, name: str) -> None:
 def judged(fs: kf.FeatureSet, k: int) -> tuple[NeighborGraph, NDArray[np.float32], NDArray[np.bool_]]:
     """Return the graph of the centred features, and of its edges up to 2 k the kinship and whether they are right."""
     g = kf.knn_graph(fs.features - fs.features.mean(axis=0), k=2 * k)
-    kinship = np.concatenate([np.exp(log_p) for _, log_p, _ in kin_blocks(Kinship.shipped(), g, k)])
+    blocks = probability_blocks(KinshipNetwork.shipped(), g, [k])
+    kinship = np.concatenate([np.exp(block.log_p[0]) for block in blocks])
     return g, kinship, fs.labels[g.indices] == fs.labels[:, None]
 
 
 def one_probe(fs: kf.FeatureSet) -> Figure:
-    """Draw the neighbours of the probe whom many tests help most: by cosine, and by kinship."""
+    """Draw the neighbours of the probe that many tests help most: by cosine, and by kinship."""
     g, kinship, right = judged(fs, K_OF_THE_PROBE)
     kept = (kinship > 0.5).sum(axis=1)
     by_kinship = np.argsort(-kinship, axis=1, kind="stable")
@@ -78,7 +78,7 @@ def one_probe(fs: kf.FeatureSet) -> Figure:
     return figure
 
 
-LOOKS = {True: (RIGHT, "-"), False: (WRONG, (0, (2, 1)))}  # told apart without colours too
+LOOKS = {True: (RIGHT, "-"), False: (WRONG, (0, (2, 1)))}  # distinguished without colours too
 
 
 def sunflower(ax: Axes, probe: NDArray, neighbors: NDArray, right: NDArray[np.bool_], kept: int) -> None:
@@ -113,10 +113,10 @@ def thumbnail(
 
 
 def tests_over_scales(fs: kf.FeatureSet) -> Figure:
-    """Draw what the tests say of a stranger that is nearer to a probe than a kin is, and of all edges."""
+    """Draw the tests of a stranger that is nearer to a probe than a kin is, and the range over all edges."""
     k = K_OF_THE_SCALES
     g, kinship, right = judged(fs, k)
-    shares = scale_tests(g, k).values[:, :, : len(SCALES)]
+    shares = edge_tests(g, k).values[:, :, : len(SCALES)]
     probe, kin, stranger = misleading(kinship, right)
     figure = Figure(figsize=(10.4, 4.2), layout="constrained")
     left, ax = figure.subplots(1, 2, width_ratios=(1, 1.7))

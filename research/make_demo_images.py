@@ -1,5 +1,6 @@
-"""Make docs/images/demo.svg and report.png from a real run: python docs/make/images.py (needs chromium)."""
+"""Make docs/images/demo.svg and report.png from a real run: python -m research.make_demo_images (needs chromium)."""
 
+import os
 import pty
 import re
 import shutil
@@ -12,7 +13,8 @@ from PIL import Image
 from rich.console import Console
 from rich.text import Text
 
-IMAGES = Path(__file__).parent.parent / "images"
+from research._page import IMAGES
+
 CHROMIUM = (
     "chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
     " --disable-component-update --hide-scrollbars"
@@ -24,8 +26,6 @@ def run_in_terminal(command: list[str], folder: str) -> str:
     seen = bytearray()
 
     def read(descriptor: int) -> bytes:
-        import os
-
         data = os.read(descriptor, 4096)
         seen.extend(data)
         return data
@@ -51,7 +51,7 @@ def main() -> None:
         page = Path(folder) / "kinfolk-demo" / "report.html"
         shot = f"--screenshot={IMAGES / 'report.png'}"
         if shutil.which("chromium") is None:
-            sys.exit("chromium is missing: apt-get install chromium")
+            sys.exit("chromium is missing: make browser")
         profile = f"--user-data-dir={folder}/profile"
         subprocess.run([*CHROMIUM, profile, "--window-size=1120,1640", shot, page.as_uri()], check=True)
         with Image.open(IMAGES / "report.png") as image:

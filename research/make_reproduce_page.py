@@ -1,13 +1,13 @@
 """Measure the tables and figures of the paper, on generated and on real sets, and write them into docs/reproduce.md.
 
-    python docs/make/reproduce.py                          # all of them: hours
-    python docs/make/reproduce.py table1 figure3 --sets generated
-    python docs/make/reproduce.py table2 --sets market1501 --seeds 1
-    python docs/make/reproduce.py --no-run                 # write the page from the cells that are finished
+    python -m research.make_reproduce_page                          # all of them: hours
+    python -m research.make_reproduce_page table1 figure3 --sets generated
+    python -m research.make_reproduce_page table2 --sets market1501 --seeds 1
+    python -m research.make_reproduce_page --no-run                 # write the page from the cells that are finished
 
-Finished cells are kept in docs/make/results; the same command goes on where it was stopped. After a change of the
-program remove the lines it concerns, or the file. Tables 3, 4, 10 and 11 are measured by task_tables.py; their claims
-stand here.
+Finished cells are kept in research/results; the same command goes on where it was stopped. After a change of the
+program remove the lines it concerns, or the file. Tables 3, 4, 10 and 11 are measured by make_task_tables.py;
+their claims are on this page.
 """
 
 import argparse
@@ -16,17 +16,16 @@ from functools import cache, partial
 from pathlib import Path
 
 import kinfolk as kf
-from kinfolk._core.files import replacing
 from kinfolk.experiments.catalogue import NAMES, SINGLES, STUDIES
-from kinfolk.experiments.generated_sets import stand_in
-from kinfolk.experiments.markdown import markdown, put
-from kinfolk.experiments.results import Claim, Outcome, read_outcome
-from kinfolk.experiments.resume import Data, Results, finished_cells
-from kinfolk.experiments.task_cells import Scored
+from kinfolk.experiments.generated_sets import generated_set
+from kinfolk.experiments.markdown import markdown
+from kinfolk.experiments.results import Claim, ExperimentResult, read_result
+from kinfolk.experiments.resume import CellStore, Data, finished_cells
+from kinfolk.experiments.task_cells import ScoredCell
 from kinfolk.report.charts import draw_chart
 from kinfolk.report.figures import to_svg
+from research._page import DOCS, RESULTS, put, write
 
-DOCS = Path(__file__).parent.parent
 PERSONS_AND_LETTERS = ("market1501", "omniglot")
 REAL = ("clinc150", "banking77", *PERSONS_AND_LETTERS)
 SETS = {
@@ -43,17 +42,16 @@ ELSEWHERE = {
 }
 
 
-def section(name: str, outcome: Outcome) -> str:
-    """Return what the page says of a table or a figure."""
+def section(name: str, result: ExperimentResult) -> str:
+    """Return the section of the page about a table or a figure."""
     if name in ELSEWHERE:
         return f"The tables are on [their own page]({ELSEWHERE[name][1]})."
     parts = []
-    for chart in outcome.charts:
+    for chart in result.charts:
         image = f"images/reproduce-{chart.name}.svg"
-        with replacing(DOCS / image, force=True) as temporary:
-            temporary.write_text(to_svg(draw_chart(chart)), encoding="utf-8")
+        write(DOCS / image, to_svg(draw_chart(chart)))
         parts += [f"![{chart.title}]({image})", f"*{chart.title}.* {chart.text}"]
-    for table in outcome.tables:
+    for table in result.tables:
         parts += [f"**{table.data}**", table.markdown, table.made]
     return "\n\n".join(parts) or "*Not measured yet.*"
 
@@ -80,32 +78,31 @@ def claims_table(claims: Sequence[Claim]) -> str:
     )
 
 
-def single(name: str, asked: argparse.Namespace, load: Callable[[str], Data]) -> Outcome:
+def single(name: str, options: argparse.Namespace, load: Callable[[str], Data]) -> ExperimentResult:
     """Measure what is measured in one go, or read it; what shows single rows of real sets is left to the report."""
     measure, generated = SINGLES[name]
-    file = DOCS / "make" / "results" / f"{name}.json"
-    if not asked.no_run and name in (asked.names or NAMES):
-        sets = {each: stand_in(each, 0, "usual") for each in generated} | {"market1501": load("market1501")}
-        outcome = measure(sets, 0, False, partial(print, flush=True))
-        charts = tuple(c for c in outcome.charts if not c.name.startswith("look-map") or "generated" in c.title)
-        outcome.model_copy(update=dict(cases=(), charts=charts)).save(file.parent)
-    return read_outcome(file) if file.exists() else Outcome(name=name, title=name, about="")
+    file = RESULTS / f"{name}.json"
+    if not options.no_run and name in (options.names or NAMES):
+        sets = {each: generated_set(each, 0, "usual") for each in generated} | {"market1501": load("market1501")}
+        result = measure(sets, 0, False, partial(print, flush=True))
+        charts = tuple(c for c in result.charts if not c.name.startswith("look-map") or "generated" in c.title)
+        result.model_copy(update=dict(cases=(), charts=charts)).save(file.parent)
+    return read_result(file) if file.exists() else ExperimentResult(name=name, title=name, about="")
 
 
-def study(name: str, asked: argparse.Namespace, load: Callable[[str], Data]) -> Outcome:
-    """Measure the cells that are asked for, and return what is finished."""
+def study(name: str, options: argparse.Namespace, load: Callable[[str], Data]) -> ExperimentResult:
+    """Measure the cells that are requested, and return what is finished."""
     one = STUDIES[name]
     file = ELSEWHERE[name][0] if name in ELSEWHERE else "cells.jsonl"
-    results = Results(DOCS / "make" / "results" / file, Scored)
+    store = CellStore(RESULTS / file, ScoredCell)
     given = {real: load(real) for real in SETS.get(name, PERSONS_AND_LETTERS if name != "table5" else ())}
-    if not asked.no_run and name not in ELSEWHERE and name in (asked.names or NAMES):
-        wanted = {real: data for real, data in given.items() if not asked.sets or real in asked.sets}
-        generated = not asked.sets or "generated" in asked.sets
+    if not options.no_run and name not in ELSEWHERE and name in (options.names or NAMES):
+        wanted = {real: data for real, data in given.items() if not options.sets or real in options.sets}
+        generated = not options.sets or "generated" in options.sets
         if wanted or generated:
-            say = partial(print, flush=True)
-            one.run(results, range(asked.seeds), wanted, say=say, also_generated=generated)
-    cells, made = one.plan(range(asked.seeds), given, methods=["all"], also_generated=True)
-    return one.outcome(name, finished_cells(cells, made, results))
+            one.run(store, range(options.seeds), wanted, echo=partial(print, flush=True), also_generated=generated)
+    cells, made = one.plan(range(options.seeds), given, methods=["all"], also_generated=True)
+    return one.result(name, finished_cells(cells, made, store))
 
 
 def main() -> None:
@@ -115,18 +112,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the real sets")
     parser.add_argument("--no-run", action="store_true", help="measure nothing, write what there is")
-    asked = parser.parse_args()
-    if wrong := set(asked.names) - set(NAMES):
+    options = parser.parse_args()
+    if wrong := set(options.names) - set(NAMES):
         parser.error(f"there is no {', '.join(wrong)}: choose from {', '.join(NAMES)}")
-    load = cache(lambda name: Data.of(kf.load(asked.data / f"{name}.npz")))
+    load = cache(lambda name: Data.of(kf.load(options.data / f"{name}.npz")))
     page, claims = (DOCS / "reproduce.md").read_text(encoding="utf-8"), []
     for name in NAMES:
-        outcome = (single if name in SINGLES else study)(name, asked, load)
-        claims += outcome.claims
-        page = put(page, name, section(name, outcome))
+        result = (single if name in SINGLES else study)(name, options, load)
+        claims += result.claims
+        page = put(page, name, section(name, result))
     page = put(page, "claims", claims_table(claims))
-    with replacing(DOCS / "reproduce.md", force=True) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write(DOCS / "reproduce.md", page)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Measure the threshold without labels beside the best one with labels: python docs/make/threshold.py [FOLDER]."""
+"""Measure the threshold without labels beside the best one with labels.
+
+python -m research.measure_threshold [FOLDER]
+"""
 
 import sys
 import warnings
@@ -7,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import kinfolk as kf
-from kinfolk.similarity import auto_threshold, choose_k
+from kinfolk.kinship import choose_k
+from kinfolk.similarity.prune import auto_threshold
 
 KS = (10, 20, 40, 80)
 
