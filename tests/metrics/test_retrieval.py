@@ -83,7 +83,7 @@ def test_it_equals_a_sort_of_random_rows(n, classes, seed):
     check_all_scores(X, labels)
 
 
-def test_labels_below_zero_are_of_nobodys_class():
+def test_labels_below_zero_are_of_no_class():
     X = np.random.default_rng(0).standard_normal((30, 5))
     labels = np.arange(30) % 4 - 1
     alone = np.where(labels < 0, 100 + np.arange(30), labels)
@@ -106,7 +106,7 @@ def test_perfect_and_worst():
     )
 
 
-def test_who_asks_can_be_chosen_or_drawn():
+def test_queries_can_be_chosen_or_drawn():
     rng = np.random.default_rng(3)
     X, labels = rng.standard_normal((40, 5)), rng.integers(4, size=40).tolist()
     asking = [3, 17, 20, 39]
@@ -191,7 +191,7 @@ def test_what_has_no_answer_is_refused():
             mean_average_precision(X, [0, 0, 1], queries=queries)
     with pytest.raises(kf.InputError, match="n_queries"):
         mean_average_precision(X, [0, 0, 1], n_queries=0)
-    with pytest.raises(kf.InputError, match="top must be 1 or more"):
+    with pytest.raises(kf.InputError, match="top must be a whole number from 1 on"):
         cmc(X, [0, 0, 1], top=0)
     assert mean_average_precision(X, [0, 0, 1], queries=np.array([True, False, False])) == 1
     with pytest.raises(kf.InputError, match="row 1 has NaN"):

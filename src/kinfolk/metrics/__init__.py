@@ -1,17 +1,7 @@
-"""Scores. Labels below zero mean unknown: such a row is of nobody's class."""
+"""Scores of clusterings, retrieval, re-identification and graphs. Labels below zero mean unknown."""
 
-from kinfolk.metrics.bootstrap import (
-    Difference,
-    IdentityScores,
-    Interval,
-    bootstrap,
-    clustering_scores,
-    compare,
-    graph_scores,
-    reid_scores,
-    resampled,
-    retrieval_scores,
-)
+from kinfolk.metrics._contingency import contingency
+from kinfolk.metrics.bootstrap import Difference, Interval, bootstrap, compare, resampled
 from kinfolk.metrics.clustering import (
     ClusteringReport,
     Score,
@@ -21,21 +11,21 @@ from kinfolk.metrics.clustering import (
     bcubed,
     by_class_size,
     clustering_report,
-    contingency,
     nmi,
     pairwise,
     v_measure,
 )
-from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc, tpr_at_fpr
-from kinfolk.metrics.reid import (
-    PooledQueries,
-    ReidQueries,
-    ReidReport,
-    cosine_ranking,
-    pool_queries,
-    reid,
-    reid_queries,
+from kinfolk.metrics.cosine_ranking import cosine_ranking
+from kinfolk.metrics.identity_scores import (
+    IdentityScores,
+    clustering_scores,
+    graph_scores,
+    reid_scores,
+    retrieval_scores,
 )
+from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc, tpr_at_fpr
+from kinfolk.metrics.pool_queries import PooledQueries, pool_queries
+from kinfolk.metrics.reid import ReidQueries, ReidReport, reid, reid_queries
 from kinfolk.metrics.retrieval import (
     QueryScores,
     RetrievalReport,

@@ -1,8 +1,7 @@
-"""Labels as numbers: whatever a caller calls the classes, the scores count them from 0."""
+"""Labels as numbers from 0, whatever the classes are called."""
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -32,7 +31,7 @@ def numbered(labels: ArrayLike, rows: int | None = None) -> NDArray[np.int64]:
     if values.dtype.kind not in "biu":
         raise InputError(f"labels must be whole numbers or texts, not {values.dtype}")
     highest = int(values.max(initial=0))
-    if highest > 4 * len(values) + 1024:
+    if highest > 4 * len(values) + 1024:  # the table would be larger than the labels
         return _sorted_numbers(values, values >= 0)
     return _numbers_by_table(values.astype(np.int64, copy=False), highest + 1)
 
@@ -55,20 +54,11 @@ def _sorted_numbers(values: NDArray, known: NDArray[np.bool_]) -> NDArray[np.int
     return numbers
 
 
-@nb.njit(cache=True)
 def _numbers_by_table(values: NDArray[np.int64], span: int) -> NDArray[np.int64]:
     """Number labels below `span` without sorting: mark those that occur, count them, look each row up."""
-    number = np.full(span, -1, dtype=np.int64)
-    for value in values:
-        if value >= 0:
-            number[value] = 0
-    found = 0
-    for label in range(span):
-        if number[label] == 0:
-            number[label] = found
-            found += 1
-    numbers = np.full(len(values), -1, dtype=np.int64)
-    for row in range(len(values)):
-        if values[row] >= 0:
-            numbers[row] = number[values[row]]
-    return numbers
+    places = np.maximum(values, -1)  # -1, the last place of the table: unknown
+    occurs = np.zeros(span + 1, dtype=np.int64)
+    occurs[places] = 1
+    number = np.cumsum(occurs) - 1
+    number[-1] = -1
+    return number[places]

@@ -1,4 +1,4 @@
-"""Scores of the pairs of a neighbour graph: how many edges are wrong, and how well a similarity tells them apart."""
+"""Scores of the pairs of a neighbour graph: how many edges are wrong, and how well a similarity separates them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kinfolk._core.errors import InputError
 from kinfolk.metrics._labels import numbered
 
-BLOCK_PAIRS = 1 << 22
+BLOCK_PAIRS = 1 << 22  # edges of a block: labels, flags and scores of about 100 MiB
 
 
 class Graph(Protocol):
@@ -37,8 +37,20 @@ def edge_noise_rate(g: Graph, y: ArrayLike, per_node: Literal[True]) -> NDArray[
 def edge_noise_rate(g: Graph, y: ArrayLike, per_node: bool = False) -> float | NDArray[np.float64]:
     r"""Return the share of noisy edges, those between different classes, averaged over the rows (ENR).
 
-    ENR_i = |{j in V_i : y_j != y_i}| / |V_i|;   `per_node` returns the (n,) values instead of their mean.
+    ENR_i = |{j in V_i : y_j != y_i}| / |V_i|
 
+    Parameters
+    ----------
+    g : graph with indices (n, k).
+    y : (n,) classes, whole numbers or texts; edges from or to a row below zero, or with an empty text, are noisy.
+    per_node : return ENR_i of each row instead of the mean.
+
+    Returns
+    -------
+    A number from 0 to 1, or (n,) of them.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
     >>> kf.metrics.edge_noise_rate(g, [0, 0, 1, 1])
@@ -53,8 +65,18 @@ def pair_auc(g: Graph, scores: ArrayLike, y: ArrayLike) -> float:
 
     AUC = P(score of a same-class pair > score of another pair) + P(equal) / 2
 
-    Shapes: g.indices (n, k), scores (n, k), y (n,). Memory: one copy of the scores and blocks of 100 MiB.
+    Parameters
+    ----------
+    g : graph with indices (n, k).
+    scores : (n, k) aligned with the graph.
+    y : (n,) classes, as in `edge_noise_rate`.
 
+    Returns
+    -------
+    A number from 0 to 1. Memory: one copy of the scores and blocks of 100 MiB.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
     >>> kf.metrics.pair_auc(g, kf.sim_s(g), [0, 0, 1, 1])
@@ -66,9 +88,19 @@ def pair_auc(g: Graph, scores: ArrayLike, y: ArrayLike) -> float:
 def roc(g: Graph, scores: ArrayLike, y: ArrayLike, points: int = 1000) -> Roc:
     """Return the ROC curve of `scores` over all neighbour pairs at about `points` thresholds, each point exact.
 
-    Half of the points are spread evenly, half towards false positive rate 0, where verification is decided. Memory as
-    `pair_auc`.
+    Half of the points are spread evenly, half towards false positive rate 0, where verification is decided.
 
+    Parameters
+    ----------
+    g, scores, y : as in `pair_auc`.
+    points : about the number of thresholds.
+
+    Returns
+    -------
+    Roc(fpr, tpr, thresholds), thresholds falling.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
     >>> curve = kf.metrics.roc(g, kf.sim_s(g), [0, 0, 1, 1])
@@ -88,24 +120,35 @@ def roc(g: Graph, scores: ArrayLike, y: ArrayLike, points: int = 1000) -> Roc:
 
 
 def tpr_at_fpr(g: Graph, scores: ArrayLike, y: ArrayLike, fprs: ArrayLike) -> NDArray[np.float64]:
-    r"""Return the true positive rate over all neighbour pairs at given false positive rates, exactly: shape of `fprs`.
+    r"""Return the true positive rate over all neighbour pairs at given false positive rates, exactly.
 
     TPR(f) = max { P(score of a same-class pair >= t) : P(score of another pair >= t) <= f }
 
-    The best of all thresholds that keep the promise, nothing is interpolated. Memory as `pair_auc`.
+    The best of all thresholds that keep the rate; nothing is interpolated.
 
+    Parameters
+    ----------
+    g, scores, y : as in `pair_auc`.
+    fprs : false positive rates from 0 to 1.
+
+    Returns
+    -------
+    True positive rates, in the shape of `fprs`.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]], k=2)
     >>> kf.metrics.tpr_at_fpr(g, kf.sim_s(g), [0, 0, 1, 1], [0, 0.5])
     array([1., 1.])
     """
-    asked = np.asarray(fprs, dtype=np.float64)
-    if not np.all((asked >= 0) & (asked <= 1)):
-        raise InputError(f"fprs must lie between 0 and 1, not {asked.tolist()}")
+    rates = np.asarray(fprs, dtype=np.float64)
+    if not np.all((rates >= 0) & (rates <= 1)):
+        raise InputError(f"fprs must lie between 0 and 1, not {rates.tolist()}")
     positive, negative = _sorted_scores(g, scores, y)
     n = len(negative)
-    allowed = np.round(asked * n).astype(np.int64)
-    allowed -= allowed / n > asked  # a product such as 0.29 * 100 may round to the wrong side of a whole number
+    allowed = np.round(rates * n).astype(np.int64)
+    allowed -= allowed / n > rates  # a product such as 0.29 * 100 may round to the wrong side of a whole number
     one_too_many = negative[n - 1 - np.minimum(allowed, n - 1)]
     missed = np.where(allowed < n, np.searchsorted(positive, one_too_many, side="right"), 0)
     return (len(positive) - missed) / len(positive)
@@ -131,10 +174,10 @@ def _sorted_scores(g: Graph, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[n
         block = values[rows]
         if np.isnan(block).any():
             raise InputError(f"scores: a NaN between rows {rows.start} and {rows.stop}")
-        kin = int(np.count_nonzero(same))
-        both[front : front + kin] = block[same]
-        both[back - same.size + kin : back] = block[~same]
-        front, back = front + kin, back - same.size + kin
+        count = int(np.count_nonzero(same))
+        both[front : front + count] = block[same]
+        both[back - same.size + count : back] = block[~same]
+        front, back = front + count, back - same.size + count
     positive, negative = both[:front], both[front:]
     if len(positive) == 0 or len(negative) == 0:
         kind = "same class" if len(positive) == 0 else "different classes"
@@ -144,7 +187,7 @@ def _sorted_scores(g: Graph, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[n
     return positive, negative
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def _auc(positive: NDArray[np.float32], negative: NDArray[np.float32]) -> float:
     """Walk once through both sorted sides: for each positive, the negatives below it and half of those equal."""
     below, upto = 0, 0

@@ -1,7 +1,7 @@
-r"""Re-identification: does a query find its identity in the gallery, seen by another camera?
+r"""Re-identification: how early a query's identity, seen by another camera, comes in the ranking of a gallery.
 
-Of the gallery, a query of identity y and camera c never sees the items of y taken by c (too easy) nor junk (label -1);
-what is left is read in the order of the ranking. rank_t: position there of the t-th item of y; P: how many there are.
+For a query of identity y and camera c, the gallery items of y taken by c (too easy) and junk (label -1) are left out;
+the others keep the order of the ranking. rank_t: position there of the t-th item of y; P: how many there are.
 
 AP     = 1 / P  sum_t  t / rank_t       its mean over the queries is mAP^R
 INP    = P / rank_P                     its mean is mINP
@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk.features import Matrix, of_length_one, unit_rows
+from kinfolk._core.threads import deal
 from kinfolk.metrics._labels import numbered
+from kinfolk.metrics.retrieval import cmc_of
 
-CMC_RANKS = 50
-BLOCK_SIMILARITIES = 1 << 22
+LISTS_AT_ONCE = 256  # of one thread
 END = -1  # in a ranking: the list of this query ends here
-BAD_ROW, TWICE = 1, 2
+BAD_ROW, TWICE = 1, 2  # faults of a list
 
 
 class Ranking(Protocol):
@@ -40,7 +40,7 @@ class Ranking(Protocol):
 class ReidReport(NamedTuple):
     """Every score of the re-ID protocol, from 0 to 1; `cmc[r - 1]` is CMC at rank r, for r up to 50.
 
-    `queries` were scored, `left_out` had nobody to find.
+    `queries` were scored, `left_out` had no item to find.
     """
 
     queries: int
@@ -54,9 +54,9 @@ class ReidReport(NamedTuple):
 
 
 class ReidQueries(NamedTuple):
-    """What each query that has somebody to find scored, (m,) each: its class, AP, INP and rank_1 (infinite: nobody).
+    """The class, AP, INP and rank_1 (infinite: none listed) of each query that has an item to find: (m,) each.
 
-    `left_out` others had nobody to find.
+    `left_out` others had no item to find.
     """
 
     classes: NDArray[np.int64]
@@ -64,14 +64,6 @@ class ReidQueries(NamedTuple):
     inverse_penalty: NDArray[np.float64]
     first_rank: NDArray[np.float64]
     left_out: int
-
-
-class PooledQueries(NamedTuple):
-    """One query for each identity and camera: features (m, d) of length one, labels (m,), cameras (m,)."""
-
-    features: NDArray[np.float32]
-    labels: NDArray[Any]
-    cameras: NDArray[Any]
 
 
 def reid(
@@ -83,26 +75,32 @@ def reid(
 ) -> ReidReport:
     """Score a ranking by the re-ID protocol.
 
-    ranking: gallery rows for each query, best first, (nq, top), or something with such `indices`: what `kf.rerank`
-    returns, a NeighborGraph of queries. An iterator of these, block after block of queries, keeps memory small. Lists
-    may be shorter than the gallery: what is not listed counts as not found (it adds nothing to AP and CMC, and INP is
-    0 where the last item is missing).
+    Parameters
+    ----------
+    ranking : (nq, top) gallery rows for each query, best first, or something with such `indices`: what `kf.rerank`
+        returns, a NeighborGraph of queries. An iterator of these, block after block of queries, keeps memory small.
+        Lists may be shorter than the gallery: an item that is not listed counts as not found (it adds nothing to AP and
+        CMC, and INP is 0 where the last item is missing).
+    query_labels, gallery_labels : (nq,) and (ng,) whole numbers or texts. Gallery items with a label below zero, or an
+        empty text, are junk and left out; any other label, the distractors' 0 of Market-1501 too, is an identity.
+    query_cameras, gallery_cameras : (nq,) and (ng,), or None: every item of the identity is to be found.
 
-    Labels are whole numbers or words. Gallery items with a label below zero, or an empty word, are junk and left out;
-    any other label, the distractors' 0 of Market-1501 too, counts as an identity. Without cameras every item of the
-    identity is to be found.
+    Returns
+    -------
+    ReidReport
 
     Cost: one walk over the lists. Memory: a byte for each gallery item and thread.
 
+    Examples
+    --------
     >>> found = reid([[0, 1, 2], [2, 0, 1]], [7, 8], [7, 7, 8], query_cameras=[1, 1], gallery_cameras=[1, 2, 2])
-    >>> found.map, found.rank1, found.queries  # query 0 does not see item 0: same identity, same camera
+    >>> found.map, found.rank1, found.queries  # item 0 is left out for query 0: same identity, same camera
     (1.0, 1.0, 2)
     """
     found = reid_queries(ranking, query_labels, gallery_labels, query_cameras, gallery_cameras)
-    queries = len(found.classes)
-    cmc = np.searchsorted(np.sort(found.first_rank), np.arange(1, CMC_RANKS + 1), side="right") / queries
+    cmc = cmc_of(found.first_rank, top=50)
     return ReidReport(
-        queries=queries,
+        queries=len(found.classes),
         left_out=found.left_out,
         map=float(found.average_precision.mean()),
         rank1=float(cmc[0]),
@@ -120,8 +118,18 @@ def reid_queries(
     query_cameras: ArrayLike | None = None,
     gallery_cameras: ArrayLike | None = None,
 ) -> ReidQueries:
-    """Return what each query scores, of which `reid` takes the means; arguments as there.
+    """Return the scores of each query, of which `reid` takes the means.
 
+    Parameters
+    ----------
+    ranking, query_labels, gallery_labels, query_cameras, gallery_cameras : as in `reid`.
+
+    Returns
+    -------
+    ReidQueries
+
+    Examples
+    --------
     >>> reid_queries([[1, 0], [0, 1]], [7, 8], [7, 8]).average_precision
     array([0.5, 0.5])
     """
@@ -129,10 +137,10 @@ def reid_queries(
     if (query_cameras is None) != (gallery_cameras is None):
         raise InputError("cameras are needed for the queries and for the gallery, or for neither")
     if query_cameras is None or gallery_cameras is None:
-        asking, seen = np.full(len(query_classes), -1), np.full(len(gallery_classes), -2)
+        cameras = np.full(len(query_classes), -1), np.full(len(gallery_classes), -2)  # of no common camera
     else:
-        asking, seen = _numbered_cameras(query_cameras, gallery_cameras, len(query_classes), len(gallery_classes))
-    to_find = _to_find(query_classes, gallery_classes, asking, seen)
+        cameras = numbered_cameras(query_cameras, gallery_cameras, len(query_classes), len(gallery_classes))
+    to_find = _to_find(query_classes, gallery_classes, *cameras)
     scores = np.empty((len(query_classes), 3))
     start = 0
     for indices in _blocks(ranking):
@@ -140,54 +148,16 @@ def reid_queries(
         start += len(indices)
         if start > len(query_classes):
             raise InputError(f"the ranking has more lists than the {len(query_classes):,} queries")
-        _walk(
-            indices, query_classes[rows], asking[rows], gallery_classes, seen, to_find[rows], scores[rows], rows.start
-        )
+        lists = _Lists(query_classes[rows], cameras[0][rows], gallery_classes, cameras[1], to_find[rows], scores[rows])
+        _walk(indices, lists, rows.start)
     if start < len(query_classes):
         raise InputError(f"the ranking has {start:,} lists for {len(query_classes):,} queries")
-    asked = to_find > 0
-    if not asked.any():
+    scored = to_find > 0
+    if not scored.any():
         raise InputError("no query has an item of its identity and of another camera in the gallery")
-    average_precision, inverse_penalty, first_rank = scores[asked].T
-    left_out = int(np.count_nonzero(~asked))
-    return ReidQueries(query_classes[asked], average_precision, inverse_penalty, first_rank, left_out)
-
-
-def cosine_ranking(query: Matrix, gallery: Matrix) -> Iterator[NDArray[np.int64]]:
-    """Yield the whole gallery in the order of falling cosine, block after block of queries: (queries, ng) each.
-
-    Among equal similarities the lower row comes first. Memory: a block of 16 MiB and its sort, never nq x ng.
-
-    >>> list(cosine_ranking(np.array([[1.0, 0.1]]), np.array([[0, 1.0], [1, 0]])))
-    [array([[1, 0]])]
-    """
-    asking, known = unit_rows(query), unit_rows(gallery)
-    if asking.shape[1] != known.shape[1]:
-        raise InputError(f"queries have {asking.shape[1]} dimensions, the gallery has {known.shape[1]}")
-    step = max(1, BLOCK_SIMILARITIES // len(known))
-    for start in range(0, len(asking), step):
-        yield np.argsort(-(asking[start : start + step] @ known.T), axis=1, kind="stable")
-
-
-def pool_queries(query: Matrix, labels: ArrayLike, cameras: ArrayLike) -> PooledQueries:
-    """Return the queries of the multi-query protocol: the mean of the queries of one identity and camera is one query.
-
-    Rows are taken at length one. Those of unknown identity are left out.
-
-    >>> pooled = pool_queries(np.array([[1.0, 0], [0, 1], [1, 0]]), [5, 5, 6], [1, 1, 1])
-    >>> pooled.labels.tolist(), pooled.features.round(2).tolist()
-    ([5, 6], [[0.7099999785423279, 0.7099999785423279], [1.0, 0.0]])
-    """
-    unit = unit_rows(query)
-    names, seen_by = np.asarray(labels), np.asarray(cameras)
-    classes = numbered(names, len(unit))
-    known = np.flatnonzero(classes >= 0)
-    pairs = np.stack([classes, _numbered_cameras(seen_by, seen_by, len(unit), len(unit))[0]], axis=1)[known]
-    _, first, pool = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    first = known[first]
-    sums = np.zeros((len(first), unit.shape[1]), dtype=np.float32)
-    np.add.at(sums, pool.ravel(), unit[known])
-    return PooledQueries(of_length_one(sums, instead=unit[first]), names[first], seen_by[first])
+    average_precision, inverse_penalty, first_rank = scores[scored].T
+    left_out = int(np.count_nonzero(~scored))
+    return ReidQueries(query_classes[scored], average_precision, inverse_penalty, first_rank, left_out)
 
 
 def _blocks(ranking: Ranking | ArrayLike | Iterable[Ranking | ArrayLike]) -> Iterator[NDArray[np.integer]]:
@@ -206,14 +176,19 @@ def _numbered_together(first: ArrayLike, second: ArrayLike, what: str) -> tuple[
     if one.ndim != 1 or other.ndim != 1 or not len(one) or not len(other):
         raise InputError(f"queries and gallery need one {what} a row, the shapes are {one.shape} and {other.shape}")
     if (one.dtype.kind in "USO") != (other.dtype.kind in "USO"):
-        raise InputError(f"the {what}s of queries and gallery must both be numbers or both be words")
+        raise InputError(f"the {what}s of queries and gallery must both be numbers or both be texts")
     both = numbered(np.concatenate([one, other]))
     return both[: len(one)], both[len(one) :]
 
 
-def _numbered_cameras(
+def numbered_cameras(
     query: ArrayLike, gallery: ArrayLike, queries: int, items: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the cameras of queries and gallery alike.
+
+    >>> numbered_cameras(["left"], ["right", "left"], 1, 2)
+    (array([0]), array([1, 0]))
+    """
     one, other = np.asarray(query), np.asarray(gallery)
     if one.shape != (queries,) or other.shape != (items,):
         raise InputError(
@@ -226,14 +201,14 @@ def _numbered_cameras(
 def _to_find(
     query_classes: NDArray[np.int64],
     gallery_classes: NDArray[np.int64],
-    asking: NDArray[np.int64],
-    seen: NDArray[np.int64],
+    query_cameras: NDArray[np.int64],
+    gallery_cameras: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Count the gallery items of each query's identity that another camera saw: (nq,)."""
-    cameras = max(asking.max(), seen.max(), 0) + 3
-    all_of_them = _count(query_classes, gallery_classes)
-    same_camera = _count(query_classes * cameras + asking + 2, gallery_classes * cameras + seen + 2)
-    return np.where(query_classes < 0, 0, all_of_them - same_camera)
+    span = max(query_cameras.max(), gallery_cameras.max(), 0) + 3
+    of_identity = _count(query_classes, gallery_classes)
+    same_camera = _count(query_classes * span + query_cameras + 2, gallery_classes * span + gallery_cameras + 2)
+    return np.where(query_classes < 0, 0, of_identity - same_camera)
 
 
 def _count(wanted: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -241,53 +216,75 @@ def _count(wanted: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.in
     return np.searchsorted(ordered, wanted, side="right") - np.searchsorted(ordered, wanted, side="left")
 
 
-def _walk(
-    indices: NDArray[np.integer],
-    query_classes: NDArray[np.int64],
-    asking: NDArray[np.int64],
-    gallery_classes: NDArray[np.int64],
-    seen: NDArray[np.int64],
-    to_find: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    first_query: int,
-) -> None:
-    wrong = np.zeros(len(indices), dtype=np.int64)
-    _walk_lists(indices, query_classes, asking, gallery_classes, seen, to_find, scores, wrong)
-    if wrong.any():
-        bad = int(np.flatnonzero(wrong)[0])
-        if wrong[bad] == TWICE:
+class _Lists(NamedTuple):
+    """What a walk over the lists of some queries needs: (q,), (q,), (ng,), (ng,), (q,), and scores (q, 3) to fill."""
+
+    query_classes: NDArray[np.int64]
+    query_cameras: NDArray[np.int64]
+    gallery_classes: NDArray[np.int64]
+    gallery_cameras: NDArray[np.int64]
+    to_find: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def _walk(indices: NDArray[np.integer], lists: _Lists, first_query: int) -> None:
+    """Fill in the scores of the lists, with threads where there are many; refuse lists that name no or equal items."""
+    faults = np.zeros(len(indices), dtype=np.int64)
+
+    def walk(start: int) -> None:
+        rows = slice(start, start + LISTS_AT_ONCE)
+        block = indices[rows].astype(np.int64, copy=False)  # one compiled form of the walk, whatever the ranking holds
+        _walk_lists(
+            block,
+            lists.query_classes[rows],
+            lists.query_cameras[rows],
+            lists.gallery_classes,
+            lists.gallery_cameras,
+            lists.to_find[rows],
+            lists.scores[rows],
+            faults[rows],
+        )
+
+    if len(indices) > LISTS_AT_ONCE:
+        deal(walk, range(0, len(indices), LISTS_AT_ONCE))
+    else:
+        walk(0)
+    if faults.any():
+        bad = int(np.flatnonzero(faults)[0])
+        if faults[bad] == TWICE:
             raise InputError(f"the list of query {first_query + bad} names an item twice")
-        raise InputError(f"the list of query {first_query + bad} names a row outside 0 to {len(gallery_classes) - 1}")
+        last = len(lists.gallery_classes) - 1
+        raise InputError(f"the list of query {first_query + bad} names a row outside 0 to {last}")
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _walk_lists(
-    indices: NDArray[np.integer],
+    indices: NDArray[np.int64],
     query_classes: NDArray[np.int64],
-    asking: NDArray[np.int64],
+    query_cameras: NDArray[np.int64],
     gallery_classes: NDArray[np.int64],
-    seen: NDArray[np.int64],
+    gallery_cameras: NDArray[np.int64],
     to_find: NDArray[np.int64],
     scores: NDArray[np.float64],
-    wrong: NDArray[np.int64],
+    faults: NDArray[np.int64],
 ) -> None:
-    """Write AP, INP and rank_1 of each query (infinite where nothing is found): (queries, 3)."""
-    for q in nb.prange(len(indices)):
+    """Write AP, INP and rank_1 of each query (infinite where no item to find is listed): (queries, 3)."""
+    for q in range(len(indices)):
         listed = np.zeros(len(gallery_classes), dtype=np.bool_)
         rank, found, total, first, last = 0, 0, 0.0, np.inf, np.inf
         for position in range(indices.shape[1]):
-            item = np.int64(indices[q, position])
+            item = indices[q, position]
             if item == END:
                 break
             if item < 0 or item >= len(gallery_classes):
-                wrong[q] = BAD_ROW
+                faults[q] = BAD_ROW
                 break
             if listed[item]:
-                wrong[q] = TWICE
+                faults[q] = TWICE
                 break
             listed[item] = True
             same = gallery_classes[item] == query_classes[q]
-            if gallery_classes[item] < 0 or (same and seen[item] == asking[q]):
+            if gallery_classes[item] < 0 or (same and gallery_cameras[item] == query_cameras[q]):
                 continue
             rank += 1
             if same:

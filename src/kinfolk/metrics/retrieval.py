@@ -1,4 +1,4 @@
-r"""Retrieval: how well each item finds the others of its class among all others.
+r"""Retrieval: how early the others of its class come in the ranking of each item.
 
 rank_t: position of the t-th found of the P_i others of i's class, among all others by falling cosine similarity
 
@@ -18,17 +18,19 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import progress
+from kinfolk._core.threads import deal
 from kinfolk.features import Matrix, unit_rows
 from kinfolk.metrics._labels import numbered
 
-BLOCK_SIMILARITIES = 1 << 24
-BINS = 2048
+BLOCK_SIMILARITIES = 1 << 23  # of one thread: 32 MiB
+BINS = 2048  # between the similarities of the last and the first item of a class: most hold none
 
 
-class Asking(TypedDict, total=False):
-    """Who asks: `queries` (rows or a mask) or `n_queries` (that many, drawn with `seed`); everybody unless told."""
+class QueryOptions(TypedDict, total=False):
+    """Which rows are queries: `queries` (rows or a mask), or `n_queries` drawn with `seed`; all rows by default."""
 
     queries: ArrayLike | None
     n_queries: int | None
@@ -37,7 +39,7 @@ class Asking(TypedDict, total=False):
 
 
 class QueryScores(NamedTuple):
-    """The scores of each item that asked and has another of its class, and its class, numbered from 0: (q,) each."""
+    """The scores of each query that has another item of its class, and its class, numbered from 0: (q,) each."""
 
     rows: NDArray[np.int64]
     classes: NDArray[np.int64]
@@ -60,13 +62,23 @@ class RetrievalReport(NamedTuple):
 def mean_average_precision(
     X: Matrix, labels: ArrayLike, *, queries: ArrayLike | None = None, n_queries: int | None = None, seed: int = 0
 ) -> float:
-    """Return the mean average precision of cosine similarity, exactly: every item against all others.
+    """Return the mean average precision of cosine similarity, exactly: every query against all other items.
 
-    `queries` (rows) or `n_queries` (that many, drawn with `seed`) restrict who asks; everybody can be found. Among
-    equal similarities the lower row comes first.
+    Parameters
+    ----------
+    X : (n, d) features.
+    labels : (n,) classes, whole numbers or texts; an item below zero, or with an empty text, is of no class.
+    queries : rows, or a mask of rows, that are queries; by default all. Every row is searched.
+    n_queries : use so many of the queries, drawn with `seed`.
 
-    Memory: one float32 copy of X and a block of 64 MiB, never an n x n matrix.
+    Returns
+    -------
+    A number from 0 to 1. Among equal similarities the lower row comes first.
 
+    Memory: one float32 copy of X and a block of 32 MiB for each thread, never an n x n matrix.
+
+    Examples
+    --------
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.5, 0.5]])
     >>> round(mean_average_precision(X, [0, 0, 1, 1, 1]), 4)
     0.9
@@ -74,52 +86,94 @@ def mean_average_precision(
     return float(query_scores(X, labels, queries=queries, n_queries=n_queries, seed=seed).average_precision.mean())
 
 
-def r_precision(X: Matrix, labels: ArrayLike, **asking: Unpack[Asking]) -> float:
-    """Return the mean R-precision; arguments, ties and memory as in `mean_average_precision`.
+def r_precision(X: Matrix, labels: ArrayLike, **options: Unpack[QueryOptions]) -> float:
+    """Return the mean R-precision.
 
+    Parameters
+    ----------
+    X, labels, options : as in `mean_average_precision`, and `show_progress`.
+
+    Returns
+    -------
+    A number from 0 to 1.
+
+    Examples
+    --------
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.5, 0.5]])
     >>> round(r_precision(X, [0, 0, 1, 1, 1]), 4)
     0.9
     """
-    return float(query_scores(X, labels, **asking).r_precision.mean())
+    return float(query_scores(X, labels, **options).r_precision.mean())
 
 
-def mean_inverse_negative_penalty(X: Matrix, labels: ArrayLike, **asking: Unpack[Asking]) -> float:
-    """Return mINP: 1 if no item has a stranger before the last of its class; arguments as `mean_average_precision`.
+def mean_inverse_negative_penalty(X: Matrix, labels: ArrayLike, **options: Unpack[QueryOptions]) -> float:
+    """Return mINP: 1 if no item of another class comes before the last one of the query's class.
 
+    Parameters
+    ----------
+    X, labels, options : as in `mean_average_precision`, and `show_progress`.
+
+    Returns
+    -------
+    A number from 0 to 1.
+
+    Examples
+    --------
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.5, 0.5]])
     >>> round(mean_inverse_negative_penalty(X, [0, 0, 1, 1, 1]), 4)
     0.9
     """
-    return float(query_scores(X, labels, **asking).inverse_penalty.mean())
+    return float(query_scores(X, labels, **options).inverse_penalty.mean())
 
 
-def cmc(X: Matrix, labels: ArrayLike, top: int = 50, **asking: Unpack[Asking]) -> NDArray[np.float64]:
-    """Return the cumulative matching characteristic at ranks 1 to `top`: (top,).
+def cmc(X: Matrix, labels: ArrayLike, top: int = 50, **options: Unpack[QueryOptions]) -> NDArray[np.float64]:
+    """Return the cumulative matching characteristic at ranks 1 to `top`.
 
+    Parameters
+    ----------
+    X, labels, options : as in `mean_average_precision`, and `show_progress`.
+    top : the last rank.
+
+    Returns
+    -------
+    (top,) shares of the queries with an item of their class among the first 1, 2, ... `top`.
+
+    Examples
+    --------
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.5, 0.5]])
     >>> cmc(X, [0, 1, 1, 1, 0], top=4)
     array([0.4, 0.6, 1. , 1. ])
     """
-    return _cmc(query_scores(X, labels, **asking).first_rank, top)
+    return cmc_of(query_scores(X, labels, **options).first_rank, top)
 
 
-def retrieval_report(X: Matrix, labels: ArrayLike, top: int = 50, **asking: Unpack[Asking]) -> RetrievalReport:
-    """Return every retrieval score from one pass; arguments, ties and memory as in `mean_average_precision`.
+def retrieval_report(X: Matrix, labels: ArrayLike, top: int = 50, **options: Unpack[QueryOptions]) -> RetrievalReport:
+    """Return every retrieval score from one pass.
 
+    Parameters
+    ----------
+    X, labels, options : as in `mean_average_precision`, and `show_progress`.
+    top : the last rank of the CMC.
+
+    Returns
+    -------
+    RetrievalReport
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> digits = kf.datasets.digits()
     >>> report = retrieval_report(digits, digits.labels, n_queries=200)
     >>> round(report.map, 2), round(report.minp, 2), round(float(report.cmc[0]), 2)
     (0.65, 0.14, 1.0)
     """
-    found = query_scores(X, labels, **asking)
+    found = query_scores(X, labels, **options)
     return RetrievalReport(
         queries=len(found.rows),
         map=float(found.average_precision.mean()),
         r_precision=float(found.r_precision.mean()),
         minp=float(found.inverse_penalty.mean()),
-        cmc=_cmc(found.first_rank, top),
+        cmc=cmc_of(found.first_rank, top),
     )
 
 
@@ -132,37 +186,64 @@ def query_scores(
     seed: int = 0,
     show_progress: bool = False,
 ) -> QueryScores:
-    """Return the scores of each query, for means of your own; arguments as in `mean_average_precision`.
+    """Return the scores of each query, for means of your own.
 
+    Parameters
+    ----------
+    X, labels, queries, n_queries, seed : as in `mean_average_precision`.
+    show_progress : a progress bar, in a terminal only.
+
+    Returns
+    -------
+    QueryScores
+
+    Examples
+    --------
     >>> X = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1], [0.5, 0.5]])
     >>> query_scores(X, [0, 0, 1, 1, 7]).first_rank
     array([1., 1., 1., 1.])
     """
     unit = unit_rows(X)
     classes = _classes(labels, len(unit))
-    rows = _who_asks(len(unit), queries, n_queries, seed)
+    rows = _query_rows(len(unit), queries, n_queries, seed)
     order = np.argsort(classes, kind="stable")
     starts = np.concatenate([[0], np.bincount(classes).cumsum()])
     step = max(1, BLOCK_SIMILARITIES // len(unit))
     scores = np.full((len(rows), 4), np.nan)
     with progress("ranking", len(rows), show=show_progress) as advance:
-        for start in range(0, len(rows), step):
+
+        def score(start: int) -> None:
             block = rows[start : start + step]
             _score_queries(unit[block] @ unit.T, block, classes, order, starts, scores[start : start + step])
             advance(len(block))
+
+        if len(rows) > step:
+            deal(score, range(0, len(rows), step))
+        else:
+            score(0)
     scored = ~np.isnan(scores[:, 0])
     if not scored.any():
-        raise InputError("retrieval scores need a class with at least two items, one of them asking")
+        raise InputError("retrieval scores need a class with at least two items, one of them a query")
     return QueryScores(rows[scored], classes[rows[scored]], *scores[scored].T)
 
 
-def _who_asks(n: int, queries: ArrayLike | None, n_queries: int | None, seed: int) -> NDArray[np.int64]:
-    asking = np.arange(n) if queries is None else _rows(np.asarray(queries), n)
-    if n_queries is not None and n_queries < 1:
-        raise InputError(f"n_queries must be 1 or more, not {n_queries}")
-    if n_queries is not None and n_queries < len(asking):
-        return np.sort(np.random.default_rng(seed).choice(asking, n_queries, replace=False))
-    return asking
+def cmc_of(first_rank: NDArray[np.float64], top: int) -> NDArray[np.float64]:
+    """Return the share of queries whose first match has a rank of at most 1, 2, ... `top`: (top,).
+
+    >>> cmc_of(np.array([1, 3, np.inf, 1]), top=3)
+    array([0.5 , 0.5 , 0.75])
+    """
+    check_whole("top", top)
+    return np.searchsorted(np.sort(first_rank), np.arange(1, top + 1), side="right") / len(first_rank)
+
+
+def _query_rows(n: int, queries: ArrayLike | None, n_queries: int | None, seed: int) -> NDArray[np.int64]:
+    rows = np.arange(n) if queries is None else _rows(np.asarray(queries), n)
+    if n_queries is not None:
+        check_whole("n_queries", n_queries)
+        if n_queries < len(rows):
+            return np.sort(np.random.default_rng(seed).choice(rows, n_queries, replace=False))
+    return rows
 
 
 def _rows(queries: NDArray, n: int) -> NDArray[np.int64]:
@@ -184,25 +265,19 @@ def _classes(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     return classes
 
 
-def _cmc(first_rank: NDArray[np.float64], top: int) -> NDArray[np.float64]:
-    if top < 1:
-        raise InputError(f"top must be 1 or more, not {top}")
-    return np.searchsorted(np.sort(first_rank), np.arange(1, top + 1), side="right") / len(first_rank)
-
-
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _score_queries(
     similarities: NDArray[np.float32],
-    asking: NDArray[np.int64],
+    queries: NDArray[np.int64],
     classes: NDArray[np.int64],
     order: NDArray[np.int64],
     starts: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
     """Write AP, RP, INP and the first rank of each query, nothing where its class has no other item: (queries, 4)."""
-    for q in nb.prange(len(asking)):
-        own, row = asking[q], similarities[q]
-        row[own] = -np.inf  # nobody finds itself
+    for q in range(len(queries)):
+        own, row = queries[q], similarities[q]
+        row[own] = -np.inf  # a query is not among its own results
         members = order[starts[classes[own]] : starts[classes[own] + 1]]
         kin = members[members != own]
         if len(kin) == 0:
@@ -220,12 +295,12 @@ def _score_queries(
         scores[q, 3] = between[0]
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def _items_between(row: NDArray[np.float32], kin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the items after kin t - 1 up to and with kin t, best first: (kin,).
+    """Count the items after kin t - 1 up to and with kin t, best first: (kin,). Kin: items of the query's class.
 
-    Similarities from the lowest to the highest kin fall into bins. Most bins hold no kin, and then the bin alone tells
-    between which kin an item lies; in the others a binary search does.
+    Similarities from the lowest to the highest kin fall into bins. In a bin without kin, the bin alone decides between
+    which kin an item lies; in the others a binary search does.
     """
     lowest = row[kin[-1]]
     span = row[kin[0]] - lowest
@@ -236,7 +311,7 @@ def _items_between(row: NDArray[np.float32], kin: NDArray[np.int64]) -> NDArray[
     better = 0
     for bin_ in range(BINS + 1, -1, -1):
         inside = ahead[bin_]
-        ahead[bin_] = -1 - better if inside else better  # below zero: kin in this bin, look closer
+        ahead[bin_] = -1 - better if inside else better  # below zero: kin in this bin, search there
         better += inside
     between = np.zeros(len(kin) + 1, dtype=np.int64)
     for item in range(len(row)):
