@@ -161,7 +161,7 @@ def test_mistakes_with_models_are_said(kinfolk, features, tmp_path, arguments, s
             "min_cluster_size must be a whole number, not 'abc'",
         ),
         (["--method", "hdbscan", "--set", "min_cluster_size=2.5"], "min_cluster_size must be a whole number"),
-        (["--method", "hdbscan", "--set", "min_cluster_size=1"], "min_cluster_size must be 2 or more, not 1"),
+        (["--method", "hdbscan", "--set", "min_cluster_size=1"], "must be a whole number from 2 on, not 1"),
         (["--method", "gcut", "--set", "guard=abc"], "guard must be a number or none, not 'abc'"),
         (["--method", "kmeans", "--set", "n_clusters=abc"], "n_clusters must be a whole number"),
         (["--method", "hac", "--set", "linkage=longest"], "linkage must be"),

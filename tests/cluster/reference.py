@@ -3,6 +3,18 @@
 import numpy as np
 
 
+def rows(n, d, seed):
+    """Random rows."""
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def blobs(classes=6, size=15, noise=0.15, seed=0):
+    """Rows around as many axes as there are classes, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat(np.arange(classes), size))
+    return np.eye(classes * 2)[y] + noise * rng.standard_normal((len(y), classes * 2)), y
+
+
 def same_partition(a, b):
     """Whether two labellings put the same rows together."""
     return len(set(zip(a.tolist(), b.tolist(), strict=True))) == len(set(a.tolist())) == len(set(b.tolist()))

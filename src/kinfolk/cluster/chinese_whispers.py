@@ -1,4 +1,4 @@
-"""Chinese Whispers: every row says what most of its neighbours say (Biemann 2006)."""
+"""Chinese Whispers: every row takes the class of most of its neighbours (Biemann 2006)."""
 
 from __future__ import annotations
 
@@ -6,24 +6,34 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.errors import InputError
+from kinfolk._core.checks import check_whole
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 
 
 class ChineseWhispers(Clusterer):
-    r"""Each row starts with a class of its own and takes, in random order, the class its neighbours weigh most.
+    r"""Each row starts with a class of its own; in random order each takes the class with most weight around it.
 
     c_i <- argmax over c of  sum over neighbours j with c_j = c of s_ij
 
-    k            neighbours of each row; an edge counts for both its ends
-    threshold    cosine below which an edge does not count
-    iterations   rounds over all rows; it ends sooner when nothing changes
-    random_state the same number gives the same clusters
+    Parameters
+    ----------
+    k : neighbours of each row; an edge counts for both its ends.
+    threshold : cosine below which an edge does not count.
+    iterations : passes over all rows; it ends sooner when nothing changes.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same clusters.
 
-    Among equal weights a row keeps its class, else it takes the lowest. Cost: a pass over the edges for each iteration.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size.
+    graph_ : the neighbour graph.
 
+    Among equal weights a row keeps its class, else it takes the lowest. Cost: a pass over the edges an iteration.
+
+    Examples
+    --------
     >>> X = [[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]]
     >>> ChineseWhispers(k=2).fit_predict(X)
     array([0, 0, 1, 1])
@@ -45,27 +55,27 @@ class ChineseWhispers(Clusterer):
         self.random_state = random_state
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        if self.iterations < 1:
-            raise InputError(f"iterations must be 1 or more, not {self.iterations}")
+        check_whole("iterations", self.iterations)
         graph = self._graph(X, self.k).symmetric("union")
         weights = np.where(graph.data >= np.float32(self.threshold), np.maximum(graph.data, 0), 0).astype(np.float64)
+        starts, neighbors = (graph.indptr.astype(np.int64, copy=False), graph.indices.astype(np.int32, copy=False))
         classes = np.arange(graph.shape[0])
         rng = np.random.default_rng(self.random_state)
         for _ in range(self.iterations):
-            if _whisper(graph.indptr, graph.indices, weights, rng.permutation(len(classes)), classes) == 0:
+            if _update_classes(starts, neighbors, weights, rng.permutation(len(classes)), classes) == 0:
                 break
         return classes
 
 
 @nb.njit(cache=True)
-def _whisper(
-    starts: NDArray[np.integer],
-    neighbors: NDArray[np.integer],
+def _update_classes(
+    starts: NDArray[np.int64],
+    neighbors: NDArray[np.int32],
     weights: NDArray[np.float64],
     order: NDArray[np.int64],
     classes: NDArray[np.int64],
 ) -> int:
-    """Let each row listen once, in this order; return how many changed their class."""
+    """Update the class of each row once, in this order; return how many changed."""
     support = np.zeros(len(classes))
     changed = 0
     for i in order:

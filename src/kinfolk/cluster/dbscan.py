@@ -1,4 +1,4 @@
-"""DBSCAN on the neighbour graph: dense rows joined to dense rows, the others at their edge or noise (Ester 1996)."""
+"""DBSCAN on the neighbour graph: core rows joined to core rows, the others at their border or noise (Ester 1996)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.cluster._internal.union_find import find, roots
@@ -19,13 +20,24 @@ class DBSCAN(Clusterer):
     i ~ j  where both are core and 1 - s_ij <= eps;   another row joins its most similar core row within eps, or is
     noise (-1)
 
-    eps          cosine distance, 1 - cosine
-    min_samples  rows that make a row core
-    k            neighbours of each row; only pairs of which one is among the k nearest of the other are seen. Who is
-                 core is exact while min_samples <= k + 1
+    Parameters
+    ----------
+    eps : cosine distance, 1 - cosine.
+    min_samples : rows within eps, itself included, that make a row core.
+    k : neighbours of each row; only pairs of which one is among the k nearest of the other count. Core rows are exact
+        while min_samples <= k + 1.
+    max_size : no cluster gets larger.
 
-    Defaults as scikit-learn's. Cost: three passes over the n k edges, where the usual program compares all pairs.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size, -1 for noise.
+    core_ : (n,) bool, which rows are core.
+    graph_ : the neighbour graph.
 
+    The defaults are scikit-learn's. Cost: three passes over the n k edges, where scikit-learn compares all pairs.
+
+    Examples
+    --------
     >>> X = [[1, 0.0], [1, 0.1], [1, 0.2], [0, 1.0]]
     >>> DBSCAN(eps=0.05, min_samples=2, k=3).fit_predict(X)
     array([ 0,  0,  0, -1])
@@ -40,10 +52,9 @@ class DBSCAN(Clusterer):
         self.max_size = max_size
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        if not self.eps >= 0 or not self.min_samples >= 1:
-            raise InputError(
-                f"eps must not be negative and min_samples 1 or more, not {self.eps!r} and {self.min_samples!r}"
-            )
+        if not self.eps >= 0:
+            raise InputError(f"eps must not be negative, not {self.eps!r}")
+        check_whole("min_samples", self.min_samples)
         g = self._graph(X, self.k)
         if self.min_samples > self.k + 1:
             raise InputError(
@@ -57,20 +68,29 @@ class DBSCAN(Clusterer):
         else:
             core = np.ascontiguousarray(g.similarities[:, self.min_samples - 2]) >= least
         self.core_ = core
-        return _dense_parts(np.asarray(g.indices), np.asarray(g.similarities), least, core)
+        parent, nearest = (np.arange(len(g), dtype=np.int32), np.full(len(g), -1, dtype=np.int32))
+        cosine = np.full(len(g), -2, dtype=np.float32)
+        indices, similarities = (np.ascontiguousarray(g.indices), np.ascontiguousarray(g.similarities))
+        _join_core_rows(indices, similarities, least, core, parent, nearest, cosine)
+        labels = roots(parent)
+        return np.where(core, labels, np.where(nearest >= 0, labels[nearest], -1))
 
     def _least_similarity(self) -> float:
         return 1.0 - self.eps
 
 
 @nb.njit(cache=True)
-def _dense_parts(
-    indices: NDArray[np.int32], similarities: NDArray[np.float32], least: np.float32, core: NDArray[np.bool_]
-) -> NDArray[np.int32]:
+def _join_core_rows(
+    indices: NDArray[np.int32],
+    similarities: NDArray[np.float32],
+    least: np.float32,
+    core: NDArray[np.bool_],
+    parent: NDArray[np.int32],
+    nearest: NDArray[np.int32],
+    cosine: NDArray[np.float32],
+) -> None:
+    """Join core rows in `parent`; write the nearest core row of each other row, over edges in either direction."""
     n, k = indices.shape
-    parent = np.arange(n).astype(np.int32)
-    nearest = np.full(n, -1)  # core row of a row that is not core, over edges in either direction
-    closeness = np.full(n, np.float32(-2))
     for i in range(n):
         for a in range(k):
             j, s = indices[i, a], similarities[i, a]
@@ -79,12 +99,7 @@ def _dense_parts(
             if core[i] and core[j]:
                 one, other = find(parent, i), find(parent, j)
                 parent[max(one, other)] = min(one, other)
-            elif core[j] and s > closeness[i]:
-                nearest[i], closeness[i] = j, s
-            elif core[i] and s > closeness[j]:
-                nearest[j], closeness[j] = i, s
-    result = roots(parent)
-    for i in range(n):
-        if not core[i]:
-            result[i] = result[nearest[i]] if nearest[i] >= 0 else -1
-    return result
+            elif core[j] and s > cosine[i]:
+                nearest[i], cosine[i] = j, s
+            elif core[i] and s > cosine[j]:
+                nearest[j], cosine[j] = i, s

@@ -1,28 +1,41 @@
-"""FINCH: whoever is my nearest neighbour is in my cluster; then the same among clusters (Sarfraz et al. 2019)."""
+"""FINCH: rows are linked to their nearest neighbours, then clusters to theirs (Sarfraz et al. 2019)."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.cluster._internal.base import Clusterer, by_size
 from kinfolk.cluster._internal.means import mean_directions
 from kinfolk.cluster._internal.union_find import connected
-from kinfolk.features import Matrix
+from kinfolk.features import Matrix, UnitRows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 
 class Finch(Clusterer):
-    r"""Link every row to its first neighbour; the connected parts are clusters; their means are the next rows.
+    r"""Link every row to its nearest neighbour; connected components are clusters; their means are the next rows.
 
     i ~ j  where  j = f(i),  i = f(j)  or  f(i) = f(j),     f(i): the nearest neighbour of i
 
-    level    which partition becomes `labels_`: 0 the finest, 1 (the default) clusters of those, ... -1 the coarsest
+    Parameters
+    ----------
+    level : which partition becomes `labels_`: 0 the finest, 1 (the default) clusters of those, ... -1 the coarsest.
+        Beyond the last level it is the coarsest.
+    max_size : no cluster gets larger.
 
-    After fit: `labels_`, and `partitions_` with every level down to two clusters, finest first. Features only: the
-    means of clusters are compared. Memory: two copies of the features.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size.
+    partitions_ : the labels of every level down to two clusters, finest first.
 
+    Works on features only: means of clusters are compared. Memory: two copies of the features.
+
+    Examples
+    --------
     >>> X = [[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]]
     >>> Finch(level=0).fit_predict(X)
     array([0, 0, 1, 1])
@@ -33,13 +46,11 @@ class Finch(Clusterer):
         self.max_size = max_size
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        unit = self._unit(X)
-        self.partitions_ = first_neighbor_partitions(unit)
-        if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer):
+        if not is_whole(self.level, least=-sys.maxsize):
             raise InputError(f"level must be a whole number, not {self.level!r}")
-        # a set with fewer levels than asked for has its coarsest
-        last = len(self.partitions_) - 1
-        return self.partitions_[min(self.level, last) if self.level >= 0 else max(self.level + last + 1, 0)]
+        self.partitions_ = first_neighbor_partitions(self._unit(X))
+        levels = len(self.partitions_)
+        return self.partitions_[min(self.level, levels - 1) if self.level >= 0 else max(self.level + levels, 0)]
 
 
 def first_neighbor_partitions(unit: NDArray[np.float32]) -> list[NDArray[np.int64]]:
@@ -51,7 +62,7 @@ def first_neighbor_partitions(unit: NDArray[np.float32]) -> list[NDArray[np.int6
     labels, means = np.arange(len(unit)), unit
     partitions: list[NDArray[np.int64]] = []
     while len(means) > 1:
-        nearest = knn_graph(means, 1, show_progress=False).indices[:, 0]
+        nearest = knn_graph(means if partitions else UnitRows(unit), 1, show_progress=False).indices[:, 0]
         linked = connected(len(means), np.arange(len(means)), nearest)
         labels = by_size(linked[labels])
         if partitions and labels.max() == 0:

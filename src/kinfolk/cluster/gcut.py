@@ -1,4 +1,4 @@
-"""G-cut: neighbours whose similarity passes a threshold belong together, and so do their neighbours (section 3.4)."""
+"""G-cut: connected components of the neighbour graph above a similarity threshold (section 3.4 of the paper)."""
 
 from __future__ import annotations
 
@@ -9,40 +9,50 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kinfolk._core.checks import check_choice, check_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.threads import thread_count
+from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.cluster._internal.hierarchy import Merges, most_modular
-from kinfolk.cluster._internal.size_limit import NO_LIMIT, best_first, join_with_guard
+from kinfolk.cluster._internal.size_limit import NO_LIMIT, edges_by_score, join_with_guard
 from kinfolk.cluster._internal.sweep import Sweep, score_merges
-from kinfolk.cluster._internal.threshold_merges import merges_by_level
+from kinfolk.cluster._internal.threshold_merges import merges_at_thresholds
 from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import sim_m
 
-POINTS = 100
-GUARD_FROM = 10  # below this size clusters are joined by any edge
+POINTS = 100  # thresholds of a sweep, and those that "auto" chooses from
+BLOCK_ROWS = 1 << 14  # sorted by a worker at once
+GUARD_FROM = 10  # rows; smaller clusters are joined by any edge: they have too few edges to count
 
 
 class GCut(Clusterer):
-    r"""Union-find over the edges of the neighbour graph whose similarity passes a threshold.
+    r"""Connected components of the edges of the neighbour graph whose similarity reaches a threshold.
 
-    i ~ j  where  j in V_i and s_ij >= threshold;    clusters are the connected parts of ~
+    i ~ j  where  j in V_i and s_ij >= threshold;    clusters are the connected components of ~
 
-    k            neighbours of each row
-    threshold    a number; "auto": the most modular cut on the tests of Sim-M, without labels (see
-                 `kinfolk.cluster._internal.hierarchy`); `tune(X, y)` chooses it on labelled rows
-    similarity   "cosine" or "sim_m"
-    max_size     the largest cluster allowed; edges are then joined best first
-    guard        edges for each row of the smaller cluster that two clusters of 10 rows and more need between them to
-                 become one: one wrong edge no longer joins two identities (None: it does, as in the paper)
+    Parameters
+    ----------
+    k : neighbours of each row.
+    threshold : a number; "auto": the most modular cut, weighted by Sim-M, without labels (see
+        `kinfolk.cluster._internal.hierarchy`); `tune(X, y)` chooses it on labelled rows.
+    similarity : "cosine" or "sim_m".
+    max_size : no cluster gets larger.
+    guard : minimum number of edges, for each row of the smaller one, that two clusters of 10 or more rows need to be
+        joined, so that one wrong edge does not join two identities. None: one edge is enough, as in the paper.
 
-    After fit: `labels_`, `threshold_`, `graph_`, and `sweep(y)` for the scores at all thresholds.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size.
+    threshold_ : the threshold used.
+    graph_ : the neighbour graph.
 
     Cost: one pass over the n k edges; "auto" adds Sim-M. Memory: the graph (8 n k bytes), and as much again for
     similarity="sim_m" and for threshold="auto".
 
+    Examples
+    --------
     >>> X = [[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]]
     >>> GCut(k=2, threshold=0.9).fit_predict(X)
     array([0, 0, 1, 1])
@@ -64,11 +74,21 @@ class GCut(Clusterer):
         self.guard = guard
 
     def tune(self, X: Matrix | NeighborGraph, y: ArrayLike) -> Self:
-        """Set `threshold` to the best balance, max (F_P + F_B) / 2, on labelled rows, and fit them.
+        """Set `threshold` to the one with the best (F_P + F_B) / 2 on labelled rows, and fit them.
 
-        Choose it on rows other than those you report scores of. It is the plain cut that is scored: without max_size
-        and guard.
+        Tune on rows other than those you report scores of. The plain cut is scored, without max_size and guard.
 
+        Parameters
+        ----------
+        X : features (n, d) or their NeighborGraph.
+        y : (n,) labels; below zero is unknown.
+
+        Returns
+        -------
+        self : fitted to X.
+
+        Examples
+        --------
         >>> import kinfolk as kf
         >>> fs = kf.datasets.celeb_like(60)
         >>> train, test = fs.part("train"), fs.part("test")
@@ -81,15 +101,26 @@ class GCut(Clusterer):
         best = int(np.argmax(coarse.mean_f))
         around = coarse.thresholds[[max(best - 1, 0), min(best + 1, len(coarse) - 1)]]
         fine = self.sweep(y, thresholds=np.linspace(around[0], around[1], POINTS))
-        self.threshold = fine.oracle.threshold  # of the labelled rows: an oracle for them, and for nobody else
+        self.threshold = fine.oracle.threshold  # an oracle for these rows only
         return self.fit(X)
 
     def sweep(self, y: ArrayLike, points: int = POINTS, *, thresholds: ArrayLike | None = None) -> Sweep:
         """Return Pairwise and BCubed scores of the plain cut of the fitted rows at many thresholds, in one pass.
 
-        `points` thresholds lie evenly between the lowest and the highest similarity of an edge, unless given. Cost:
-        one pass over the edges, however many points; next to nothing after threshold="auto", which did that pass.
+        Parameters
+        ----------
+        y : (n,) labels; below zero is unknown.
+        points : number of thresholds, evenly spaced between the highest and the lowest similarity of an edge.
+        thresholds : the thresholds themselves, instead.
 
+        Returns
+        -------
+        sweep : a `Sweep`, highest threshold first.
+
+        Cost: one pass over the edges, for any number of points; none after threshold="auto", which did that pass.
+
+        Examples
+        --------
         >>> import kinfolk as kf
         >>> digits = kf.datasets.digits()
         >>> GCut(k=20, similarity="sim_m").fit(digits).sweep(digits.labels)
@@ -97,32 +128,30 @@ class GCut(Clusterer):
         """
         check_is_fitted(self, "_sorted")
         indices, scores = self._sorted
-        levels = _levels(scores, points) if thresholds is None else np.asarray(thresholds, dtype=np.float32)
-        levels = np.sort(levels.ravel())[::-1]
-        return score_merges(self._merges_at(levels), levels, y, len(indices))
+        chosen = _thresholds(scores, points) if thresholds is None else np.asarray(thresholds, dtype=np.float32)
+        chosen = np.sort(chosen.ravel())[::-1]
+        return score_merges(self._merges_at(chosen), chosen, y, len(indices))
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         g = self._prepare(X)
         indices, scores = self._sorted
         self.threshold_ = self._threshold(g)
         if self.guard is None:
-            return roots(_joined(indices, scores, np.float32(self.threshold_)))
+            return components_above(indices, scores, self.threshold_)
         if not self.guard >= 0:
             raise InputError(f"guard must be 0 or more edges a row, or None, not {self.guard!r}")
-        edges = best_first(NeighborGraph(indices, scores, len(g)), scores, scores >= np.float32(self.threshold_))
+        edges = edges_by_score(NeighborGraph(indices, scores, len(g)), scores, scores >= np.float32(self.threshold_))
         return join_with_guard(len(g), *edges, self.guard, GUARD_FROM, self.max_size or NO_LIMIT)
 
     def _prepare(self, X: Matrix | NeighborGraph) -> NeighborGraph:
+        check_choice("similarity", self.similarity, ("cosine", "sim_m"))
         g = self._graph(X, self.k)
-        if self.similarity not in ("cosine", "sim_m"):
-            raise InputError(f"similarity must be 'cosine' or 'sim_m', not {self.similarity!r}")
-        indices, scores = np.ascontiguousarray(g.indices), np.ascontiguousarray(g.similarities)
+        indices, scores = (np.ascontiguousarray(g.indices), np.ascontiguousarray(g.similarities))
         if self.similarity == "sim_m":
-            scores = sim_m(g)
-            indices = indices.copy()
-            _sort_rows(indices, scores, thread_count())
+            indices, scores = indices.copy(), sim_m(g)
+            deal(lambda start: _sort_rows(indices, scores, start, start + BLOCK_ROWS), range(0, len(g), BLOCK_ROWS))
         self._sorted = indices, scores  # each row best first
-        self._known: tuple[NDArray[np.float32], Merges] | None = None
+        self._last_merges: tuple[NDArray[np.float32], Merges] | None = None
         return g
 
     def _threshold(self, g: NeighborGraph) -> float:
@@ -132,30 +161,43 @@ class GCut(Clusterer):
             return float(self.threshold)
         indices, scores = self._sorted
         tests = scores if self.similarity == "sim_m" else sim_m(g)
-        merges = self._merges_at(levels := _levels(scores, POINTS))
+        merges = self._merges_at(chosen := _thresholds(scores, POINTS))
         count = most_modular(merges, indices, tests)
-        return float(merges.similarity[count - 1] if count else np.nextafter(levels[0], np.float32(2)))
+        return float(merges.similarity[count - 1] if count else np.nextafter(chosen[0], np.float32(2)))
 
-    def _merges_at(self, levels: NDArray[np.float32]) -> Merges:
-        """Return the merges at these levels; those of the last time are kept, so a sweep after "auto" has them."""
-        if self._known is None or not np.array_equal(self._known[0], levels):
-            self._known = levels, merges_by_level(*self._sorted, levels)
-        return self._known[1]
+    def _merges_at(self, thresholds: NDArray[np.float32]) -> Merges:
+        """Return the merges at these thresholds; the last result is kept for a sweep after "auto"."""
+        if self._last_merges is None or not np.array_equal(self._last_merges[0], thresholds):
+            self._last_merges = (thresholds, merges_at_thresholds(*self._sorted, thresholds))
+        return self._last_merges[1]
 
     def _least_similarity(self) -> float:
         return self.threshold_ if self.similarity == "cosine" else -1.0
 
 
-def _levels(scores: NDArray[np.float32], points: int) -> NDArray[np.float32]:
-    if points < 1:
-        raise InputError(f"a sweep needs 1 or more points, not {points}")
+def _thresholds(scores: NDArray[np.float32], points: int) -> NDArray[np.float32]:
+    check_whole("points", points)
     return np.linspace(scores[:, 0].max(), scores[:, -1].min(), points, dtype=np.float32)
 
 
+def components_above(indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: float) -> NDArray[np.int32]:
+    """Return the lowest row of the connected component of each row: (n,).
+
+    Shapes: indices, scores (n, k), rows best first; edges with a score below the threshold do not count.
+
+    >>> components_above(np.array([[1], [0], [0]], np.int32), np.array([[0.9], [0.9], [0.2]], np.float32), 0.5)
+    array([0, 0, 2], dtype=int32)
+    """
+    parent = np.arange(len(indices), dtype=np.int32)
+    _join_above(indices, scores, np.float32(threshold), parent)
+    return roots(parent)
+
+
 @nb.njit(cache=True)
-def _joined(indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: np.float32) -> NDArray[np.int32]:
+def _join_above(
+    indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: np.float32, parent: NDArray[np.int32]
+) -> None:
     n, k = indices.shape
-    parent = np.arange(n).astype(np.int32)
     for i in range(n):
         own = find(parent, i)
         for a in range(k):
@@ -165,17 +207,15 @@ def _joined(indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: 
             if other != own:
                 parent[max(own, other)] = min(own, other)
                 own = min(own, other)
-    return parent
 
 
-@nb.njit(parallel=True, cache=True)
-def _sort_rows(indices: NDArray[np.int32], scores: NDArray[np.float32], workers: int) -> None:
-    n = len(indices)
-    for worker in nb.prange(workers):
-        for i in range(n * worker // workers, n * (worker + 1) // workers):
-            for a in range(1, indices.shape[1]):  # insertion: the nearest neighbours mostly have the most in common
-                score, index, at = scores[i, a], indices[i, a], a
-                while at > 0 and scores[i, at - 1] < score:
-                    scores[i, at], indices[i, at] = scores[i, at - 1], indices[i, at - 1]
-                    at -= 1
-                scores[i, at], indices[i, at] = score, index
+@nb.njit(nogil=True, cache=True)
+def _sort_rows(indices: NDArray[np.int32], scores: NDArray[np.float32], start: int, stop: int) -> None:
+    """Sort the rows start to stop by falling score; by insertion, because they are nearly sorted by cosine."""
+    for i in range(start, min(stop, len(indices))):
+        for a in range(1, indices.shape[1]):
+            score, index, at = scores[i, a], indices[i, a], a
+            while at > 0 and scores[i, at - 1] < score:
+                scores[i, at], indices[i, at] = scores[i, at - 1], indices[i, at - 1]
+                at -= 1
+            scores[i, at], indices[i, at] = score, index

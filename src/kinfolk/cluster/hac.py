@@ -7,34 +7,45 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster import hierarchy as scipy_hierarchy
+from scipy.spatial.distance import squareform
 
+from kinfolk._core.checks import check_choice, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.cluster._internal.base import Clusterer, rows_of
 from kinfolk.cluster._internal.hierarchy import Merges, count_above, cut, most_modular
 from kinfolk.cluster._internal.linkage import LINKAGES, sparse_linkage
-from kinfolk.features import Matrix
+from kinfolk.features import Matrix, UnitRows
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import sim_m
 
 Linkage = Literal["average", "single", "complete"]
-EXACT_ROWS = 5_000  # 12.5 million distances: 100 MB
+EXACT_ROWS = 5_000  # all pairs up to here: 12.5 million distances, 100 MB
 
 
 class HAC(Clusterer):
-    r"""Join the two most similar clusters, again and again, and stop at a similarity or at a number of clusters.
+    r"""Merge the two most similar clusters until a similarity or a number of clusters is reached.
 
     s(A, B): the largest ("single"), the mean ("average") or the smallest ("complete") cosine between their rows
 
-    n_clusters   how many clusters to stop at, or None
-    threshold    the similarity to stop at; "auto": where modularity on the tests of Sim-M is largest, without labels
-    linkage      "average", "single" or "complete"
-    k            neighbours of each row: for more than 5,000 rows, and for a NeighborGraph, only the edges of the graph
-                 count and every other pair has similarity 0; also for "auto"
+    Parameters
+    ----------
+    n_clusters : number of clusters to stop at, or None.
+    threshold : similarity to stop at; "auto": where modularity, weighted by Sim-M, is largest, without labels.
+    linkage : "average", "single" or "complete".
+    k : neighbours of each row: for more than 5,000 rows, and for a NeighborGraph, only the edges of the graph count and
+        every other pair has similarity 0; also used by threshold="auto".
+    max_size : no cluster gets larger.
 
-    After fit: `labels_`, and `merges_` with the whole hierarchy, most similar first.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size.
+    merges_ : the whole hierarchy, most similar first.
 
     Memory: 8 n^2 bytes up to 5,000 rows (at most 200 MB); beyond, 100 bytes an edge of the graph.
 
+    Examples
+    --------
     >>> X = [[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]]
     >>> HAC(n_clusters=2).fit_predict(X)
     array([0, 0, 1, 1])
@@ -58,18 +69,17 @@ class HAC(Clusterer):
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         n = rows_of(X)
         self._check_settings(n)
-        exact = not isinstance(X, NeighborGraph) and n <= EXACT_ROWS
-        if not exact or (self.n_clusters is None and self.threshold == "auto"):
-            self._graph(X, self.k)
-        self.merges_ = (
-            exact_linkage(self._unit(X), self.linkage)
-            if exact
-            else sparse_linkage(self.graph_.symmetric("union"), self.linkage)  # type: ignore[union-attr]
-        )
+        if isinstance(X, NeighborGraph) or n > EXACT_ROWS:
+            self.merges_ = sparse_linkage(self._graph(X, self.k).symmetric("union"), self.linkage)
+        else:
+            unit = self._unit(X)
+            if self.n_clusters is None and self.threshold == "auto":
+                self._graph(UnitRows(unit), self.k)
+            self.merges_ = exact_linkage(unit, self.linkage)
         return cut(self.merges_, n, self._count(n))
 
     def _count(self, n: int) -> int:
-        """Return how many merges to carry out."""
+        """Return the number of merges up to the cut."""
         if self.n_clusters is not None:
             if n - len(self.merges_.left) > self.n_clusters:
                 warnings.warn(
@@ -83,10 +93,9 @@ class HAC(Clusterer):
         return most_modular(self.merges_, self.graph_.indices, sim_m(self.graph_))  # type: ignore[union-attr,arg-type]
 
     def _check_settings(self, n: int) -> None:
-        if self.linkage not in LINKAGES:
-            raise InputError(f"linkage must be one of {', '.join(LINKAGES)}, not {self.linkage!r}")
-        if self.n_clusters is not None and not 1 <= self.n_clusters <= n:
-            raise InputError(f"n_clusters must lie between 1 and the {n} rows, not {self.n_clusters}")
+        check_choice("linkage", self.linkage, LINKAGES)
+        if self.n_clusters is not None and not (is_whole(self.n_clusters) and self.n_clusters <= n):
+            raise InputError(f"n_clusters must lie between 1 and the {n} rows, not {self.n_clusters!r}")
         if self.threshold != "auto" and (isinstance(self.threshold, str) or not np.isfinite(self.threshold)):
             raise InputError(f"threshold must be a number or 'auto', not {self.threshold!r}")
         if self.n_clusters is not None and self.threshold != "auto":
@@ -108,14 +117,11 @@ def dense_linkage(similarities: NDArray[np.float64], linkage: Linkage) -> Merges
     >>> dense_linkage(np.array([[1, 0.9, 0.1], [0.9, 1, 0.2], [0.1, 0.2, 1]]), "single").similarity
     array([0.9, 0.2], dtype=float32)
     """
-    from scipy.cluster.hierarchy import linkage as tree
-    from scipy.spatial.distance import squareform
-
     n = len(similarities)
     distances = 1.0 - similarities
     np.fill_diagonal(distances, 0.0)
-    found = tree(squareform(distances, checks=False), linkage)
-    # clusters are numbered n, n + 1, ... there; any row of a cluster stands for it here
+    found = scipy_hierarchy.linkage(squareform(distances, checks=False), linkage)
+    # scipy numbers clusters n, n + 1, ...; here a cluster is named by any of its rows
     row = np.concatenate([np.arange(n), np.empty(len(found), dtype=np.int64)])
     for merge, (a, _) in enumerate(found[:, :2].astype(np.int64)):
         row[n + merge] = row[a]

@@ -1,4 +1,4 @@
-"""Infomap: clusters in which a random walk stays (Rosvall and Bergstrom 2008); infomap 2, GPL, an extra."""
+"""Infomap: clusters within which a random walk remains (Rosvall and Bergstrom 2008); infomap 2, GPL, an extra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import auto_threshold, sim_m
 
-BLOCK_LINKS = 1 << 20
+BLOCK_LINKS = 1 << 20  # passed to infomap at once: 24 MB
 
 
 class Infomap(Clusterer):
@@ -22,17 +22,25 @@ class Infomap(Clusterer):
 
     minimise  L(M) = q H(Q) + sum over clusters c of  p_c H(P_c)                             (the map equation)
 
-    k             neighbours of each row
-    threshold     which edges it gets. "auto": those that many tests believe (`kf.prune`), which bounds its memory and
-                  is chosen without labels; a number: cosines from there on; None: all edges
-    trials        starts, of which the best is taken
-    random_state  the same number gives the same clusters
+    Parameters
+    ----------
+    k : neighbours of each row.
+    threshold : which edges are used. "auto": those that `kf.prune` keeps, without labels, which bounds the memory;
+        a number: cosines from there on; None: all edges.
+    trials : starts, of which the best is taken.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same clusters.
 
-    Rows without an edge are clusters of their own. Links are weighted by cosine.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size; rows without an edge are clusters of one.
+    graph_ : the neighbour graph.
 
-    Memory: about 2 KB a row at k = 20 (docs/benchmarks.md).
-    Needs `pip install 'kinfolk[infomap]'` (GPL).
+    Links are weighted by cosine. Memory: about 2 KB a row at k = 20 (docs/benchmarks.md).
+    Needs `pip install "kinfolk[infomap]"` (GPL).
 
+    Examples
+    --------
     >>> X = np.eye(3).repeat(6, axis=0) + 0.1 * np.random.default_rng(0).random((18, 3))
     >>> Infomap(k=5).fit(X).n_clusters_
     3
@@ -57,7 +65,7 @@ class Infomap(Clusterer):
         infomap = _infomap()
         g = self._graph(X, self.k)
         links = _links(g, self._kept(g))
-        labels = np.arange(len(g)) + len(g)  # beyond the numbers of modules: who has no link stays alone
+        labels = np.arange(len(g)) + len(g)  # above all module numbers: rows without a link keep their own
         if links.nnz == 0:
             return labels
         program = infomap.Infomap(two_level=True, silent=True, seed=self.random_state + 1, num_trials=self.trials)
@@ -80,7 +88,7 @@ class Infomap(Clusterer):
 
 
 def _links(g: NeighborGraph, kept: NDArray[np.bool_]) -> sparse.coo_array:
-    """Return the kept edges, each once, in the upper triangle."""
+    """Return the kept edges, each once, as the upper triangle (n, n)."""
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     matrix = sparse.csr_array((np.asarray(g.similarities)[kept], np.asarray(g.indices)[kept], starts), (len(g), len(g)))
     return sparse.triu(matrix.maximum(matrix.T), k=1).tocoo()

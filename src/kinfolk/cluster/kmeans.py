@@ -6,25 +6,37 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kinfolk._core.checks import is_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.faiss import faiss
 from kinfolk.cluster._internal.base import Clusterer, by_size
-from kinfolk.features import Matrix, unit_rows
+from kinfolk.features import Matrix, UnitRows, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 
 class KMeans(Clusterer):
-    r"""Each row goes to the centre of largest cosine, each centre to the mean of its rows, and so on.
+    r"""Each row is assigned to the centre of largest cosine, each centre becomes the mean of its rows, and so on.
 
     maximise  sum over rows of <x_i, m_c(i)>,     |m_c| = 1
 
-    n_clusters    how many clusters; it has to be known (those that stay empty are left out)
-    n_init        starts, of which the best is taken
-    max_iter      rounds of each start
-    random_state  the same number gives the same clusters on one machine
+    Parameters
+    ----------
+    n_clusters : number of clusters, which has to be known; empty ones are left out.
+    n_init : starts, of which the best is taken.
+    max_iter : iterations of each start.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same clusters on one machine.
 
-    After fit: `labels_`, `cluster_centers_` (n_clusters_, d) in the order of the labels. Features only. Cost:
-    n n_clusters d multiplications a round, in blocks; memory: one copy of the features.
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size.
+    cluster_centers_ : (n_clusters_, d) of length one, in the order of the labels.
 
+    Works on features only. Cost: n n_clusters d multiplications an iteration, in blocks; memory: one copy of the
+    features.
+
+    Examples
+    --------
     >>> X = [[1, 0.0], [1, 0.1], [0, 1.0], [0.1, 1]]
     >>> KMeans(n_clusters=2).fit_predict(X)
     array([0, 0, 1, 1])
@@ -46,11 +58,9 @@ class KMeans(Clusterer):
         self.random_state = random_state
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        from kinfolk._core.faiss import faiss
-
         unit = self._unit(X)
-        if not 1 <= self.n_clusters <= len(unit):
-            raise InputError(f"n_clusters must lie between 1 and the {len(unit)} rows, not {self.n_clusters}")
+        if not is_whole(self.n_clusters) or self.n_clusters > len(unit):
+            raise InputError(f"n_clusters must lie between 1 and the {len(unit)} rows, not {self.n_clusters!r}")
         program = faiss.Kmeans(
             unit.shape[1],
             self.n_clusters,
@@ -63,13 +73,13 @@ class KMeans(Clusterer):
         )
         program.train(unit)
         centers = np.asarray(program.centroids)
-        nearest = _nearest(centers, unit)
+        nearest = _nearest(centers, UnitRows(unit))
         labels = by_size(nearest)
         self.cluster_centers_ = unit_rows(centers[nearest[np.unique(labels, return_index=True)[1]]])
         return labels
 
     def predict(self, X: Matrix) -> NDArray[np.int64]:
-        """Return the nearest centre of new items; with `max_size` the vote of their nearest rows."""
+        """Return the nearest centre of new rows (m, d); with `max_size` the majority of their nearest fitted rows."""
         check_is_fitted(self, "labels_")
         return _nearest(self.cluster_centers_, X) if self.max_size is None else super().predict(X)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
@@ -21,15 +22,25 @@ class Leiden(Clusterer):
 
     e_c: weight of the edges within c; K_c: of their ends; n_c: rows; m: weight of all edges
 
-    k             neighbours of each row
-    objective     "modularity" or "cpm" (the constant Potts model)
-    resolution    higher means more and smaller clusters; 1 is usual for modularity, cpm needs about the edge density
-                  within a cluster
-    iterations    rounds; below zero until nothing changes
-    random_state  the same number gives the same clusters
+    Parameters
+    ----------
+    k : neighbours of each row.
+    objective : "modularity" or "cpm" (the constant Potts model).
+    resolution : higher means more and smaller clusters; 1 is usual for modularity, cpm needs about the edge density
+        within a cluster.
+    iterations : of the algorithm; below zero until nothing changes.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same clusters.
 
-    Needs `pip install 'kinfolk[leiden]'` (igraph and leidenalg, both GPL).
+    Attributes
+    ----------
+    labels_ : (n,) clusters by falling size.
+    graph_ : the neighbour graph.
 
+    Needs `pip install "kinfolk[leiden]"` (igraph and leidenalg, both GPL).
+
+    Examples
+    --------
     >>> X = np.eye(3).repeat(6, axis=0) + 0.1 * np.random.default_rng(0).random((18, 3))
     >>> Leiden(k=5).fit(X).n_clusters_
     3
@@ -54,17 +65,12 @@ class Leiden(Clusterer):
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         leidenalg = _leidenalg()
-        kinds = {
-            "modularity": leidenalg.RBConfigurationVertexPartition,
-            "cpm": leidenalg.CPMVertexPartition,
-        }
-        if self.objective not in kinds or not self.resolution > 0:
-            raise InputError(
-                "objective must be 'modularity' or 'cpm' and resolution positive, "
-                f"not {self.objective!r} and {self.resolution!r}"
-            )
+        kinds = {"modularity": leidenalg.RBConfigurationVertexPartition, "cpm": leidenalg.CPMVertexPartition}
+        check_choice("objective", self.objective, tuple(kinds))
+        if not self.resolution > 0:
+            raise InputError(f"resolution must be positive, not {self.resolution!r}")
         graph = self._graph(X, self.k).to_igraph()
-        graph.es["weight"] = np.maximum(graph.es["weight"], 0.0)  # opposite rows do not belong together
+        graph.es["weight"] = np.maximum(graph.es["weight"], 0.0)  # negative cosines: no link
         found = leidenalg.find_partition(
             graph,
             kinds[self.objective],

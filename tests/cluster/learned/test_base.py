@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import kinfolk as kf
 from kinfolk.cluster import AdaNets, Clusformer, GCut, StarFC
 from kinfolk.cluster._internal.sweep import balance
-from kinfolk.cluster.learned._base import odds_of, probability, score_blocks, with_scores
+from kinfolk.cluster.learned._base import calibrate, probability, score_blocks, with_scores
 from kinfolk.kinship.choose_k import k_for_labelled
 
 KINDS = [AdaNets, StarFC, Clusformer]
@@ -97,7 +97,7 @@ def test_fit_predict_clusters_new_rows_and_keeps_them(kind, persons, models):
 
 
 @every
-def test_mistakes_are_said_in_one_sentence(kind, persons, models):
+def test_mistakes_are_named_in_one_sentence(kind, persons, models):
     train, test = persons
     with pytest.raises(kf.InputError, match="learns from labelled identities"):
         kind().fit(train)
@@ -111,7 +111,7 @@ def test_mistakes_are_said_in_one_sentence(kind, persons, models):
         kind().fit(np.eye(2), [-1, -1])
     with pytest.raises(kf.InputError, match="has 3 dimensions, the fit had 32"):
         models[kind].predict(np.eye(3))
-    with pytest.raises(kf.InputError, match="k must be a whole number from 1 on, or auto, not 0"):
+    with pytest.raises(kf.InputError, match='k must be a whole number from 1 on, or "auto", not 0'):
         kind(k=0).fit(train, train.labels)
     with pytest.raises(kf.InputError, match="steps must be"):
         kind(steps=0.5).fit(train, train.labels)
@@ -145,6 +145,7 @@ NOT_MEANT = {
 }
 
 
+@pytest.mark.slow
 def test_the_checks_of_scikit_learn(own_sentences):
     results = check_estimator(
         StarFC(steps=1), expected_failed_checks=NOT_MEANT | own_sentences, on_fail=None, on_skip=None
@@ -153,14 +154,14 @@ def test_the_checks_of_scikit_learn(own_sentences):
     assert failed == []
 
 
-def test_odds_find_the_probability_of_kin():
+def test_a_calibration_finds_the_probability_of_kin():
     rng = np.random.default_rng(0)
     scores = rng.uniform(-2, 2, (400, 50)).astype(np.float32)
     kin = rng.random(scores.shape) < 1 / (1 + np.exp(-(3 * scores - 1)))
-    a, b = odds_of(scores, kin, seed=0)
+    a, b = calibrate(scores, kin, seed=0)
     assert a == pytest.approx(3, abs=0.15) and b == pytest.approx(-1, abs=0.15)
     assert probability(np.array([0.0]), (a, b))[0] == pytest.approx(1 / (1 + np.exp(-b)), abs=1e-6)
-    assert odds_of(scores, np.ones_like(kin), seed=0) == (1.0, 0.0)
+    assert calibrate(scores, np.ones_like(kin), seed=0) == (1.0, 0.0)
 
 
 def test_blocks_of_scores_are_those_of_all_rows_at_once(monkeypatch):

@@ -5,9 +5,7 @@ import numpy as np
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
-from kinfolk.cluster._internal.common_neighbors import common_neighbors
 from kinfolk.cluster.learned.star_fc import EdgeClassifier, edges_between, node_intimacy, parse
 from kinfolk.neighbors import NeighborGraph
 
@@ -81,11 +79,3 @@ def test_an_edge_has_the_same_odds_from_both_ends_and_untrained_the_cosine_decid
     a, b = torch.nn.functional.normalize(torch.randn(2, 30, 8), dim=-1)
     assert torch.allclose(net(a, b), net(b, a))
     assert torch.allclose(net(a, b), 10 * (a * b).sum(dim=-1) - 10, atol=1e-5)
-
-
-def test_common_neighbours_are_counted():
-    rng = np.random.default_rng(0)
-    dense = rng.random((30, 30)) < 0.2
-    pairs = rng.integers(0, 30, (50, 2))
-    expected = [(dense[i] & dense[j]).sum() for i, j in pairs]
-    np.testing.assert_array_equal(common_neighbors(csr_array(dense * 0.1), pairs), expected)

@@ -1,1 +1,1 @@
-"""What the clusterers share."""
+"""Algorithms shared by the clusterers: union-find, hierarchies, linkage, size limits, the Potts model."""

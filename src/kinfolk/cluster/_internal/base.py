@@ -1,4 +1,4 @@
-"""What every clusterer shares: input, labels by size, new items, a size limit, a summary."""
+"""Base of the clusterers: input, labels numbered by size, prediction of new rows, the size limit, the summary."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kinfolk._core.checks import check_whole, is_whole
 from kinfolk._core.errors import InputError
-from kinfolk.cluster._internal.size_limit import take_apart
+from kinfolk.cluster._internal.size_limit import split_large
 from kinfolk.features import Matrix, as_matrix, blocks, check_rows, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
-VOTERS = 5
-LIMIT_K = 20  # neighbours by which a cluster above the size limit is taken apart when the method has no graph
+VOTERS = 5  # nearest fitted rows that decide the cluster of a new row
+SIZE_LIMIT_K = 20  # neighbours along which clusters above the size limit are split, for methods without a graph
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
     """A clustering in a few numbers.
 
-    `sizes` (clusters,) falls; `largest_share` is the part of all rows that the largest cluster has. `tightness` is the
-    mean cosine of a row to the mean of its cluster, over clusters of two and more; None without features.
+    Attributes
+    ----------
+    rows, clusters, singletons, noise : counts; noise rows are in no cluster.
+    sizes : (clusters,) falling.
+    largest_share : share of all rows in the largest cluster.
+    tightness : mean cosine of a row to the mean of its cluster, over clusters of two or more; None without features.
     """
 
     rows: int
@@ -54,22 +59,51 @@ class Summary:
 class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the clusterers: a subclass stores its settings and writes `_cluster`.
 
-    fit takes features (n, d), as an array, a torch tensor or a FeatureSet, or a NeighborGraph where the method works on
-    a graph. `labels_` (n,) are numbered by falling size, -1 is noise where a method has noise; `n_clusters_`; `graph_`
-    the neighbour graph, where one was used; `features_` what was given, not a copy.
+    Parameters
+    ----------
+    max_size : no cluster gets larger. Larger ones are split and joined again along their edges, most similar first,
+        without the joins that would exceed the limit. None: no limit.
 
-    `max_size`: no cluster gets larger. One that would is taken apart and joined again along its neighbour edges, best
-    first, every join that would pass the limit left out.
+    Attributes
+    ----------
+    labels_ : (n,) clusters numbered by falling size; -1 is noise, where a method has noise.
+    n_clusters_ : number of clusters, without noise.
+    graph_ : the neighbour graph, where one was used, else None.
+    features_ : the features given, not a copy; None after a fit on a graph.
+
+    Examples
+    --------
+    A clusterer of its own: rows whose largest coordinate is the same.
+
+    >>> class ByAxis(Clusterer):
+    ...     def _cluster(self, X):
+    ...         return self._unit(X).argmax(axis=1)
+    >>> ByAxis().fit_predict([[1, 0.2], [0.1, 1], [0, 1]])
+    array([1, 0, 0])
     """
 
     max_size: int | None = None
 
     @abstractmethod
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        """Return any number for each cluster, below zero for noise."""
+        """Return a number for the cluster of each row, any but the same within a cluster; below zero for noise.
+
+        X has two rows or more and is not validated yet: `_unit` and `_graph` do that.
+        """
 
     def fit(self, X: Matrix | NeighborGraph, y: Any = None) -> Self:
-        """Cluster the rows; y is not used."""
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X : features (n, d), as an array, a torch tensor or a FeatureSet; or a NeighborGraph, where the method works on
+            a graph.
+        y : ignored.
+
+        Returns
+        -------
+        self : with `labels_`.
+        """
         self._check_size_limit()
         self.graph_: NeighborGraph | None = None
         self.features_: NDArray[Any] | None = None
@@ -78,23 +112,33 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.features_ = as_matrix(X)
             self.n_features_in_ = self.features_.shape[1]
-            for start, block in blocks(self.features_):
-                check_rows(block, start)
-        labels = by_size(self._cluster(X) if rows_of(X) > 1 else np.zeros(1, dtype=np.int64))
-        if self.max_size is not None and rows_of(X) > 1:
+        if rows_of(X) == 1:
+            if self.features_ is not None:
+                check_rows(self.features_)
+            labels = np.zeros(1, dtype=np.int64)
+        else:
+            labels = by_size(self._cluster(X))
+        if self.max_size is not None:
             labels = by_size(self._limited(labels, self.max_size))
         self.labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
         return self
 
     def predict(self, X: Matrix) -> NDArray[np.int64]:
-        """Return the clusters of new items: a vote of their 5 nearest fitted rows, weighted by cosine.
+        """Return the clusters of new rows: the majority of their 5 nearest fitted rows, weighted by cosine.
 
-        Noise does not vote, nor do rows that the method itself would not join; -1 where nobody votes.
+        Parameters
+        ----------
+        X : features (m, d).
+
+        Returns
+        -------
+        labels : (m,) int64. Fitted rows that are noise, or too far for the method to join, do not count; -1 where none
+            is left.
         """
         check_is_fitted(self, "labels_")
         if self.features_ is None:
-            raise InputError("new items are compared with features: fit on features instead of a graph to predict")
+            raise InputError("new rows are compared with features: fit on features instead of a graph to predict")
         g = knn_graph(self.features_, min(VOTERS, len(self.features_)), queries=X, show_progress=False)
         votes = self.labels_[g.indices]
         weights = np.maximum(g.similarities, 1e-6) * ((votes >= 0) & (g.similarities >= self._least_similarity()))
@@ -104,12 +148,14 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return np.where(support.max(axis=1) > 0, winner, -1)
 
     def _least_similarity(self) -> float:
-        """Return the cosine below which the method would not join a new item to a row."""
+        """Return the cosine below which the method does not join two rows."""
         return -1.0
 
     def summary(self) -> Summary:
-        """Return sizes, singletons, the share of the largest cluster, and how tight clusters are.
+        """Return the number and the sizes of the clusters, singletons, noise and tightness.
 
+        Examples
+        --------
         >>> from kinfolk.cluster import GCut
         >>> print(GCut(k=2, threshold=0.9).fit([[1, 0.0], [1, 0.1], [0, 1.0]]).summary())
         rows         3
@@ -124,9 +170,8 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return summary(self.labels_, self.features_)
 
     def _graph(self, X: Matrix | NeighborGraph, k: int) -> NeighborGraph:
-        """Return the graph of the k nearest neighbours, or of all there are: a given one, else a new one."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"k must be a whole number of neighbours, 1 or more, not {k!r}")
+        """Return the graph of the k nearest neighbours, or of all if there are fewer: given or searched."""
+        check_whole("k", k)
         if isinstance(X, NeighborGraph):
             self.graph_ = X.restrict(min(k, X.k))
         else:
@@ -134,6 +179,7 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self.graph_
 
     def _unit(self, X: Matrix | NeighborGraph) -> NDArray[np.float32]:
+        """Return the rows, validated and of length one: (n, d)."""
         if isinstance(X, NeighborGraph):
             raise InputError(f"{type(self).__name__} works on the vectors themselves: give it features, not a graph")
         return unit_rows(X)
@@ -143,16 +189,16 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return labels
         g = self.graph_
         if g is None:
-            g = knn_graph(self.features_, min(LIMIT_K, len(labels) - 1))  # type: ignore[arg-type]
-        return take_apart(labels, g, max_size)
+            g = knn_graph(self.features_, min(SIZE_LIMIT_K, len(labels) - 1))  # type: ignore[arg-type]
+        return split_large(labels, g, max_size)
 
     def _check_size_limit(self) -> None:
-        if self.max_size is not None and not self.max_size >= 1:
-            raise InputError(f"max_size must be 1 or more, or None for no limit, not {self.max_size!r}")
+        if self.max_size is not None and not is_whole(self.max_size):
+            raise InputError(f"max_size must be a whole number from 1 on, or None for no limit, not {self.max_size!r}")
 
 
 def rows_of(X: Matrix | NeighborGraph) -> int:
-    """Return how many rows are to be clustered.
+    """Return the number of rows to be clustered.
 
     >>> rows_of([[1.0, 0.0], [0.0, 1.0]])
     2
@@ -176,8 +222,15 @@ def by_size(labels: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def summary(labels: NDArray[np.integer], X: Matrix | None = None) -> Summary:
-    """Return the summary of labels, with the tightness where features are given.
+    """Return the summary of a clustering.
 
+    Parameters
+    ----------
+    labels : (n,) clusters; below zero for noise.
+    X : features (n, d), for the tightness; or None.
+
+    Examples
+    --------
     >>> summary(np.array([0, 0, 1, -1])).singletons
     1
     """
@@ -196,12 +249,8 @@ def _tightness(labels: NDArray[np.int64], matrix: NDArray[Any], sizes: NDArray[n
         return None
     sums = np.zeros((joined, matrix.shape[1]), dtype=np.float64)
     for start, block in blocks(matrix):
-        _add_rows(sums, labels[start : start + len(block)], unit_rows(block))
+        own = labels[start : start + len(block)]
+        rows = np.flatnonzero((own >= 0) & (own < joined))
+        members = csr_array((np.ones(len(rows)), (own[rows], rows)), shape=(joined, len(block)))
+        sums += members @ unit_rows(block)
     return float(np.linalg.norm(sums, axis=1).sum() / sizes[:joined].sum())
-
-
-@nb.njit(cache=True)
-def _add_rows(sums: NDArray[np.float64], labels: NDArray[np.int64], rows: NDArray[np.float32]) -> None:
-    for i in range(len(rows)):
-        if 0 <= labels[i] < len(sums):
-            sums[labels[i]] += rows[i]

@@ -1,4 +1,4 @@
-"""How many neighbours two rows have in common, for graphs whose rows have any number of neighbours."""
+"""Common neighbours of pairs of rows, in graphs whose rows differ in their number of neighbours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinfolk.similarity import sim_m
 
 
 def common_neighbors(graph: csr_array, pairs: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return |N_i and N_j| for pairs (p, 2) of rows of a graph (n, n): (p,). Values of the graph do not count.
+    """Return |N_i and N_j| for pairs (p, 2) of rows of a graph (n, n): (p,). The values of the graph are ignored.
 
     Cost: for each pair the neighbours of one row; memory n floats for each thread.
 
@@ -18,7 +18,7 @@ def common_neighbors(graph: csr_array, pairs: NDArray[np.integer]) -> NDArray[np
     >>> common_neighbors(graph, np.array([[0, 1], [1, 2]]))
     array([1., 1.], dtype=float32)
     """
-    everyone = csr_array((np.ones(graph.nnz, np.float32), graph.indices, graph.indptr), shape=graph.shape)
-    share = sim_m(everyone, tests="binary", threshold=0.5, candidates="neighbors", pairs=pairs)  # type: ignore[call-overload]
+    unweighted = csr_array((np.ones(graph.nnz, np.float32), graph.indices, graph.indptr), shape=graph.shape)
+    share = sim_m(unweighted, tests="binary", threshold=0.5, candidates="neighbors", pairs=pairs)  # type: ignore[call-overload]
     degrees = np.diff(graph.indptr)
     return np.rint(share * np.maximum(degrees[pairs[:, 0]], degrees[pairs[:, 1]])).astype(np.float32)

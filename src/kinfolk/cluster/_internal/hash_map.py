@@ -1,6 +1,7 @@
-"""A table from whole numbers to whole numbers for numba: open addressing, plain arrays, so that kernels are cached.
+"""A hash map from whole numbers to whole numbers for numba: open addressing in plain arrays, so kernels can be cached.
 
-keys (c,) int64, -1 where a place is free; values (c,) int64, -1 for what was taken out; c a power of two.
+keys (c,) int64, EMPTY where a slot is unused; values (c,) int64, DELETED for entries that were removed; c a power of
+two. numba's own typed dictionaries compile for seconds and are several times slower.
 """
 
 from __future__ import annotations
@@ -9,56 +10,61 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-FREE = -1
-GONE = -1
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbouring keys land far apart
+EMPTY = -1
+DELETED = -1
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: consecutive keys get distant slots
 
-Table = tuple[NDArray[np.int64], NDArray[np.int64]]
+HashMap = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @nb.njit(cache=True)
-def new_table(entries: int) -> Table:
-    """Return an empty table with room for that many entries before it has to grow.
+def new_hash_map(entries: int) -> HashMap:
+    """Return an empty map with room for that many entries before it has to grow.
 
-    >>> keys, values = new_table(10)
+    >>> keys, values = new_hash_map(10)
     >>> len(keys)
     32
     """
     capacity = 16
     while capacity < 2 * entries:
         capacity *= 2
-    return np.full(capacity, FREE, dtype=np.int64), np.full(capacity, GONE, dtype=np.int64)
+    keys, values = (np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64))
+    for slot in range(capacity):
+        keys[slot], values[slot] = EMPTY, DELETED
+    return keys, values
 
 
 @nb.njit(cache=True)
-def place_of(keys: NDArray[np.int64], key: int) -> int:
-    """Return where `key` is, or the free place where it belongs.
+def slot_of(keys: NDArray[np.int64], key: int) -> int:
+    """Return the slot of `key`, or the empty slot where it belongs.
 
-    >>> keys, values = new_table(10)
-    >>> place = place_of(keys, 7)
-    >>> keys[place], values[place] = 7, 70
-    >>> int(values[place_of(keys, 7)])
+    >>> keys, values = new_hash_map(10)
+    >>> slot = slot_of(keys, 7)
+    >>> keys[slot], values[slot] = 7, 70
+    >>> int(values[slot_of(keys, 7)])
     70
     """
     mask = len(keys) - 1
-    place = np.int64((np.uint64(key) * SPREAD) >> np.uint64(20)) & mask
-    while keys[place] != FREE and keys[place] != key:
-        place = (place + 1) & mask
-    return int(place)
+    slot = np.int64((np.uint64(key) * HASH_MULTIPLIER) >> np.uint64(20)) & mask
+    while keys[slot] != EMPTY and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return int(slot)
 
 
 @nb.njit(cache=True)
-def grown(keys: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the table without what was taken out, with room for as many entries again, and how many there are.
+def rehashed(keys: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the map without its deleted entries, with room for twice as many, and the number of entries.
 
-    >>> keys, values, used = grown(*new_table(10))
+    >>> keys, values, used = rehashed(*new_hash_map(10))
     >>> used
     0
     """
-    living = int(np.sum(values != GONE))
-    new_keys, new_values = new_table(2 * living + 8)
+    entries = 0
+    for value in values:
+        entries += value != DELETED
+    new_keys, new_values = new_hash_map(2 * entries + 8)
     for old in range(len(keys)):
-        if values[old] != GONE:
-            place = place_of(new_keys, keys[old])
-            new_keys[place], new_values[place] = keys[old], values[old]
-    return new_keys, new_values, living
+        if values[old] != DELETED:
+            slot = slot_of(new_keys, keys[old])
+            new_keys[slot], new_values[slot] = keys[old], values[old]
+    return new_keys, new_values, entries

@@ -1,11 +1,10 @@
-r"""A hierarchy of clusters as the list of its merges, and the place to cut it when nobody has labels.
+r"""A hierarchy of clusters as the list of its merges, and where to cut it without labels.
 
-The place without labels is where modularity is largest, with edges that weigh as much as many tests vouch for them:
+The cut without labels maximises modularity on edges weighted by the cube of their Sim-M:
 
     Q = sum over edges within clusters of w_ij / W  -  sum over clusters of (d_c / 2W)^2,     w_ij = Sim-M_ij ^ 3
 
-W is the weight of all edges, d_c that of the edges' ends in cluster c. The cube leaves the word to the edges that are
-nearly sure; it was chosen on the training parts of the real sets and on generated ones (docs/cluster.md).
+W is the weight of all edges, d_c that of the edges' ends in cluster c.
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ from numpy.typing import NDArray
 
 from kinfolk.cluster._internal.union_find import connected
 
-POWER = 3
+# edges that nearly all tests support decide; chosen on the training parts of the real sets and on generated ones
+SIM_M_POWER = 3
 
 
 class Merges(NamedTuple):
-    """What was joined, first to last: a row of one cluster, a row of the other, and their similarity, which falls.
+    """The merges of a hierarchy, first to last: a row of one cluster, a row of the other, and their similarity.
 
-    Shapes: left, right (m,) int32 and similarity (m,) float32; m < n, and n - m clusters are left at the end.
+    Shapes: left, right (m,) int32 and similarity (m,) float32, falling; m < n, and n - m clusters are left at the end.
     """
 
     left: NDArray[np.int32]
@@ -52,7 +52,7 @@ def count_above(merges: Merges, threshold: float) -> int:
 
 
 def most_modular(merges: Merges, indices: NDArray[np.int32], tests: NDArray[np.float32]) -> int:
-    """Return after how many merges modularity is largest; merges of equal similarity stay together.
+    """Return the number of merges after which modularity is largest; merges of equal similarity are not separated.
 
     Shapes: indices (n, k) neighbours, tests (n, k) the Sim-M of these edges. Cost: for each edge a climb of at most
     log2 n steps; memory: a copy of the tests.
@@ -65,32 +65,55 @@ def most_modular(merges: Merges, indices: NDArray[np.int32], tests: NDArray[np.f
     """
     if len(merges.left) == 0:
         return 0
-    modularity = _modularity(merges.left, merges.right, np.asarray(indices), tests**POWER)
+    modularity = modularity_of_merges(merges, indices, tests**SIM_M_POWER)
     last_of_equals = np.append(np.diff(merges.similarity) != 0, True)
     modularity[1:][~last_of_equals] = -np.inf
     return int(np.argmax(modularity))
 
 
-@nb.njit(cache=True)
-def _modularity(
-    left: NDArray[np.int32], right: NDArray[np.int32], indices: NDArray[np.int32], weights: NDArray[np.float32]
+def modularity_of_merges(
+    merges: Merges, indices: NDArray[np.int32], weights: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return the modularity after 0, 1, ..., m merges: (m + 1,)."""
+    """Return the modularity after 0, 1, ..., m merges, (m + 1,), on edges (n, k) with weights (n, k).
+
+    >>> merges = Merges(np.array([0]), np.array([1]), np.array([0.9]))
+    >>> modularity_of_merges(merges, np.array([[1], [0]]), np.ones((2, 1))).tolist()
+    [-0.5, 0.0]
+    """
+    change = np.zeros(len(merges.left) + 2)
+    _modularity_changes(
+        np.ascontiguousarray(merges.left, np.int32),
+        np.ascontiguousarray(merges.right, np.int32),
+        np.ascontiguousarray(indices, np.int32),
+        np.ascontiguousarray(weights, np.float32),
+        change,
+    )
+    return np.cumsum(change[:-1])
+
+
+@nb.njit(cache=True)
+def _modularity_changes(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    change: NDArray[np.float64],
+) -> None:
+    """Add what each merge changes to change[1:], and the modularity of single rows to change[0]."""
     n, k = indices.shape
     ends = np.zeros(n)
+    total = 0.0  # 2 W
     for i in range(n):
         for a in range(k):
             ends[i] += weights[i, a]
             ends[indices[i, a]] += weights[i, a]
-    total = ends.sum()  # 2 W
+            total += 2 * weights[i, a]
     if total == 0:
-        return np.zeros(len(left) + 1)
-    # paths stay as they are, so that they remember when; joining the smaller to the larger keeps them short
-    parent: NDArray = np.arange(n)
-    joined: NDArray = np.full(n, len(left) + 1)
-    size = np.ones(n, dtype=np.int64)
-    change = np.zeros(len(left) + 2)
+        return
+    # paths are not halved, so that each node keeps the merge that attached it; union by size keeps them short
+    parent, joined, size = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32))
     for i in range(n):
+        parent[i], joined[i], size[i] = i, len(left) + 1, 1
         change[0] -= (ends[i] / total) ** 2
     for merge in range(len(left)):
         a, b = left[merge], right[merge]
@@ -106,19 +129,18 @@ def _modularity(
         ends[b] += ends[a]
     for i in range(n):
         for e in range(k):
-            change[_when_joined(parent, joined, i, indices[i, e])] += 2 * weights[i, e] / total
-    return np.cumsum(change[:-1])
+            change[_joining_merge(parent, joined, i, indices[i, e])] += 2 * weights[i, e] / total
 
 
 @nb.njit(cache=True)
-def _when_joined(parent: NDArray, joined: NDArray, a: int, b: int) -> int:
-    """Return the merge that brought two rows together, 0 for a row and itself; that of a root where none did."""
-    when = 0
+def _joining_merge(parent: NDArray[np.int32], joined: NDArray[np.int32], a: int, b: int) -> int:
+    """Return the merge, from 1 on, that joined two rows; 0 for a row and itself; m + 1 where none did."""
+    merge = 0
     while a != b:
         if joined[a] > joined[b]:
             a, b = b, a
-        when = joined[a]
+        merge = joined[a]
         if parent[a] == a:
             break
         a = parent[a]
-    return when
+    return merge

@@ -1,4 +1,4 @@
-"""Means of clusters: no pair of rows is ever looked at."""
+"""Means of clusters, in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def cluster_sums(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return S_C, the sum of the rows of each cluster: Z (n, d), labels (n,) from 0 on without gaps -> (clusters, d).
-
-    >>> cluster_sums(np.eye(3, dtype=np.float32), np.array([0, 1, 0])).tolist()
-    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    return np.add.reduceat(Z[order], starts, axis=0, dtype=np.float32)
-
-
 def mean_directions(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return a vector in the direction of each cluster's mean; the first row stands for rows that cancel.
+    """Return the sum of the rows of each cluster, or the cluster's first row where they cancel.
+
+    Shapes: Z (n, d), labels (n,) from 0 on without gaps  ->  (clusters, d), not of length one.
 
     >>> mean_directions(np.array([[1, 0], [-1, 0], [0, 1]], dtype=np.float32), np.array([0, 0, 1])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    sums = cluster_sums(Z, labels)
-    first = np.unique(labels, return_index=True)[1]
-    return np.where(sums.any(axis=1, keepdims=True), sums, Z[first])
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    sums = np.add.reduceat(Z[order], starts, axis=0, dtype=np.float32)
+    return np.where(sums.any(axis=1, keepdims=True), sums, Z[order[starts]])

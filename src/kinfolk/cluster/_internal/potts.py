@@ -1,10 +1,10 @@
-r"""The constant Potts model: clusters whose pairs are, on average, more likely kin than a resolution.
+r"""The constant Potts model: clusters whose pairs have, on average, a weight above a resolution.
 
     maximise  Q = sum over clusters C of  sum over pairs i < j of C of (p_ij - gamma),     p_ij = 0 without an edge
 
-With p the probability that two rows are kin and gamma = 1/2, that is the clustering with the fewest expected mistakes
-about pairs. A row moves where Q gains most, among the clusters of its neighbours; then clusters move as the rows of a
-smaller graph do; until none moves (Louvain's moves; Traag et al. 2011 for the model).
+With p the probability that two rows are kin and gamma = 1/2, the maximum of Q is the clustering with the fewest
+expected errors over pairs. Each row moves to the neighbouring cluster with the largest gain of Q; then whole clusters
+move likewise, as nodes of a smaller graph; until none moves (the moves of Louvain; Traag et al. 2011 for the model).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-ROUNDS = 3
-SWEEPS = 12
-SETTLED = 1e-3  # share of the rows that still move when a sweep is the last one
+ROUNDS = 3  # moves of rows, then of clusters; a fourth round hardly ever changes a label
+SWEEPS = 12  # passes over the rows in a round; moves mostly end after 4 to 8
+SETTLED = 1e-3  # a pass in which at most this share of the rows moves is the last one
 
 
 def group_by_potts(graph: csr_array, resolution: float = 0.5, seed: int = 0) -> NDArray[np.int64]:
@@ -32,8 +32,8 @@ def group_by_potts(graph: csr_array, resolution: float = 0.5, seed: int = 0) -> 
     labels = np.arange(n)
     for round_ in range(ROUNDS):
         before, order = labels, np.random.default_rng(seed + round_).permutation(n)
-        labels = numbered(moved(graph, np.ones(n), labels, resolution, order))
-        labels = _merged(graph, labels, resolution, seed + round_)
+        labels = by_appearance(local_moves(graph, np.ones(n), labels, resolution, order))
+        labels = _move_clusters(graph, labels, resolution, seed + round_)
         if np.array_equal(labels, before):
             break
     return labels
@@ -46,15 +46,15 @@ def potts_quality(graph: csr_array, labels: NDArray[np.integer], resolution: flo
     0.4
     """
     edges = graph.tocoo()
-    sizes = np.bincount(numbered(labels)).astype(np.float64)
+    sizes = np.bincount(by_appearance(labels)).astype(np.float64)
     within = edges.data[labels[edges.row] == labels[edges.col]].sum(dtype=np.float64)
     return float(within - resolution * (sizes * (sizes - 1)).sum()) / 2
 
 
-def numbered(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the labels as 0, 1, 2, ... in the order in which they appear.
+def by_appearance(labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the labels as 0, 1, 2, ... in the order of their first rows.
 
-    >>> numbered(np.array([7, 3, 7]))
+    >>> by_appearance(np.array([7, 3, 7]))
     array([0, 1, 0])
     """
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
@@ -63,8 +63,8 @@ def numbered(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     return place[inverse]
 
 
-def _merged(graph: csr_array, labels: NDArray[np.int64], resolution: float, seed: int) -> NDArray[np.int64]:
-    """Return the labels after whole clusters have moved, until none does."""
+def _move_clusters(graph: csr_array, labels: NDArray[np.int64], resolution: float, seed: int) -> NDArray[np.int64]:
+    """Return the labels after whole clusters have moved, until no two are joined."""
     while True:
         count = int(labels.max()) + 1
         members = csr_array(
@@ -73,48 +73,54 @@ def _merged(graph: csr_array, labels: NDArray[np.int64], resolution: float, seed
         between = csr_array(members.T @ graph @ members)
         sizes = np.bincount(labels).astype(np.float64)
         order = np.random.default_rng(seed).permutation(count)
-        joined = numbered(moved(between, sizes, np.arange(count), resolution, order))
+        joined = by_appearance(local_moves(between, sizes, np.arange(count), resolution, order))
         if joined.max() + 1 == count:
             return labels
-        labels = numbered(joined[labels])
+        labels = by_appearance(joined[labels])
 
 
-def moved(
+def local_moves(
     graph: csr_array, sizes: NDArray[np.float64], labels: NDArray[np.int64], resolution: float, order: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the labels after moves: graph (n, n), sizes (n,) of what a row stands for, labels below n, order (n,).
+    """Return the labels after moves of nodes: graph (n, n), sizes (n,) in rows, labels below n, order (n,) of visits.
 
-    >>> moved(csr_array([[0, 0.9], [0.9, 0]]), np.ones(2), np.arange(2), 0.5, np.arange(2))
+    >>> local_moves(csr_array([[0, 0.9], [0.9, 0]]), np.ones(2), np.arange(2), 0.5, np.arange(2))
     array([1, 1])
     """
-    return _moves(graph.indptr, graph.indices, graph.data, sizes, labels.copy(), resolution, order)
+    starts, targets = (graph.indptr.astype(np.int64, copy=False), graph.indices.astype(np.int32, copy=False))
+    weights = graph.data.astype(np.float32, copy=False)
+    labels = labels.astype(np.int64)
+    members = np.asarray(np.bincount(labels, sizes, minlength=len(labels)), dtype=np.float64)
+    empty = np.append(np.flatnonzero(members == 0), np.zeros(len(labels), dtype=np.int64))
+    _moves(starts, targets, weights, sizes, labels, resolution, order, members, empty, int((members == 0).sum()))
+    return labels
 
 
 @nb.njit(cache=True)
 def _moves(
-    starts: NDArray[np.int32],
+    starts: NDArray[np.int64],
     targets: NDArray[np.int32],
     weights: NDArray[np.float32],
     sizes: NDArray[np.float64],
     labels: NDArray[np.int64],
     resolution: float,
     order: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Move rows, or clusters with their sizes, until hardly any moves; there are as many labels as rows."""
+    members: NDArray[np.float64],
+    empty: NDArray[np.int64],
+    n_empty: int,
+) -> None:
+    """Move nodes in place until hardly any moves; members (n,): rows of each label; empty: a stack of unused labels."""
     n = len(sizes)
-    members, linked = np.zeros(n), np.zeros(n)  # of each label: rows, and weight to the row that is asked
-    for i in range(n):
-        members[labels[i]] += sizes[i]
-    empty = [c for c in range(n) if members[c] == 0]
+    linked = np.zeros(n)  # weight of the edges from the current node to each label
     for _ in range(SWEEPS):
-        moved = 0
+        moves = 0
         for i in order:
             own = labels[i]
             members[own] -= sizes[i]
             for edge in range(starts[i], starts[i + 1]):
                 if targets[edge] != i:
                     linked[labels[targets[edge]]] += weights[edge]
-            stay = linked[own] - resolution * sizes[i] * members[own]  # 0 for a row on its own
+            stay = linked[own] - resolution * sizes[i] * members[own]  # 0 for a node on its own
             best, target = max(stay, 0.0), own if stay >= 0 else -1
             for edge in range(starts[i], starts[i + 1]):
                 c = labels[targets[edge]]
@@ -123,13 +129,15 @@ def _moves(
                     best, target = gain, c
             for edge in range(starts[i], starts[i + 1]):
                 linked[labels[targets[edge]]] = 0.0
-            target = empty.pop() if target < 0 else target
+            if target < 0:
+                n_empty -= 1
+                target = empty[n_empty]
             if target != own:
-                moved += 1
+                moves += 1
                 if members[own] == 0:
-                    empty.append(own)
+                    empty[n_empty] = own
+                    n_empty += 1
             labels[i] = target
             members[target] += sizes[i]
-        if moved <= SETTLED * n:
+        if moves <= SETTLED * n:
             break
-    return labels

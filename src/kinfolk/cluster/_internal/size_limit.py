@@ -1,4 +1,4 @@
-"""Guards against one giant cluster: a size limit, and joins that need more than one edge."""
+"""Guards against one giant cluster: a size limit, and merges that need more than one edge."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ from numpy.typing import NDArray
 from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.neighbors import NeighborGraph
 
-Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-def take_apart(labels: NDArray[np.integer], g: NeighborGraph, max_size: int) -> NDArray[np.int64]:
-    """Return labels without a cluster above `max_size`: the rows of such a one are joined again, best edge first.
+def split_large(labels: NDArray[np.integer], g: NeighborGraph, max_size: int) -> NDArray[np.int64]:
+    """Return labels without a cluster above `max_size`: rows of larger ones are joined anew, most similar edge first.
 
     Memory: 12 bytes for each edge within the clusters that are too large.
 
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [1, 0.3], [0, 1]], k=2)
-    >>> take_apart(np.zeros(4, dtype=int), g, 2)
+    >>> split_large(np.zeros(4, dtype=int), g, 2)
     array([0, 0, 1, 1])
     """
     sizes = np.bincount(labels[labels >= 0])
     large = (labels >= 0) & (sizes[labels] > max_size)
     own = np.where(large, labels, -1)
     inside = (own[g.indices] == own[:, None]) & large[:, None]
-    sources, targets = best_first(g, np.asarray(g.similarities), inside)
+    sources, targets = edges_by_score(g, np.asarray(g.similarities), inside)
     joined = join_with_limit(len(labels), sources, targets, max_size)
     result = labels.astype(np.int64)
     result[large] = len(sizes) + joined[large]
     return np.where(result >= 0, np.unique(result, return_inverse=True)[1], -1)
 
 
-def best_first(g: NeighborGraph, scores: NDArray[np.float32], chosen: NDArray[np.bool_]) -> Edges:
-    """Return the two ends of the chosen edges, highest score first, in row order among equals.
+def edges_by_score(
+    g: NeighborGraph, scores: NDArray[np.float32], chosen: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return sources and targets of the chosen edges, highest score first, in row order among equals.
 
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [1, 0.3]], k=1)
-    >>> best_first(g, g.similarities, g.similarities > 0.98)[0]
+    >>> edges_by_score(g, g.similarities, g.similarities > 0.98)[0]
     array([0, 1, 2], dtype=int32)
     """
     rows, columns = np.nonzero(chosen)
@@ -51,7 +52,7 @@ def best_first(g: NeighborGraph, scores: NDArray[np.float32], chosen: NDArray[np
 def join_with_limit(
     n: int, sources: NDArray[np.int32], targets: NDArray[np.int32], max_size: int = NO_LIMIT
 ) -> NDArray[np.int32]:
-    """Join along edges in their order; one that would make a cluster larger than `max_size` is left out.
+    """Join along edges in their order; an edge that would make a cluster larger than `max_size` is skipped.
 
     >>> join_with_limit(4, np.array([0, 1, 2], np.int32), np.array([1, 2, 3], np.int32), 2)
     array([0, 0, 2, 2], dtype=int32)
@@ -69,10 +70,10 @@ def join_with_guard(
     from_size: int,
     max_size: int = NO_LIMIT,
 ) -> NDArray[np.int32]:
-    """Join along edges in their order, two clusters of `from_size` and more only where enough edges ask for it.
+    """Join along edges in their order, but two clusters of at least `from_size` rows only if enough edges link them.
 
-    Enough: `guard` edges for each row of the smaller cluster. First everything else is joined, then the pairs of
-    clusters that are each other's best linked, again and again while there are any.
+    Enough: `guard` edges for each row of the smaller cluster. All other edges are joined first; then pairs of clusters
+    that are each other's best linked ones are merged, until no pair has enough edges.
 
     Two pairs of rows and one edge between them:
 
@@ -84,8 +85,8 @@ def join_with_guard(
     refused = _join(sources, targets, parent, size, max_size, from_size)
     sources, targets = sources[refused], targets[refused]
     while len(sources):
-        place = roots(parent)
-        a, b = place[sources], place[targets]
+        root = roots(parent)
+        a, b = root[sources], root[targets]
         apart = a != b
         sources, targets = sources[apart], targets[apart]
         low, high = np.minimum(a, b)[apart].astype(np.int64), np.maximum(a, b)[apart]
@@ -113,7 +114,7 @@ def _join(
     max_size: int,
     from_size: int,
 ) -> NDArray[np.bool_]:
-    """Join where the limits allow it; return which edges were refused because both clusters had `from_size` rows."""
+    """Join where the limits allow it; return the edges refused because both clusters have `from_size` rows."""
     refused = np.zeros(len(sources), dtype=np.bool_)
     for edge in range(len(sources)):
         a, b = find(parent, sources[edge]), find(parent, targets[edge])

@@ -1,13 +1,13 @@
 r"""Pairwise and BCubed scores at every threshold of a hierarchy, in one pass over its merges.
 
-When clusters A and B become one, with a_c and b_c items of class c,
+When clusters A and B are merged, with a_c and b_c items of class c,
 
     same-class pairs  grow by  sum_c a_c b_c,           pairs  grow by  |A| |B|
     BCubed precision  N P  gains  q_AB / |AB| - q_A / |A| - q_B / |B|,    q_AB = q_A + q_B + 2 sum_c a_c b_c
     BCubed recall     N R  gains  2 sum_c a_c b_c / n_c,                  n_c: items of class c
 
-and the sums run over the classes of the cluster that has fewer of them, whose counts then move into the other one:
-O(n log n) in all. Scores mean what they mean in `kf.metrics`: rows without a known class are left out.
+where the sums run over the classes of the cluster that has fewer of them, whose counts are then added to the other's:
+O(n log n) in all. Scores are those of `kf.metrics`: rows without a known class are left out.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk.cluster._internal.hash_map import FREE, GONE, grown, new_table, place_of
+from kinfolk.cluster._internal.hash_map import DELETED, EMPTY, new_hash_map, rehashed, slot_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.union_find import find
 from kinfolk.metrics import Score, bcubed, pairwise
 from kinfolk.metrics._labels import numbered
 
-MANY = 8  # classes of a cluster: from here on they are filed in a table, fewer are looked through
+HASHED_FROM = 8  # classes of a cluster from which on they are found by a hash map; fewer by a linear search
 
 
 class SweepPoint(NamedTuple):
@@ -60,12 +60,12 @@ class Sweep:
 
     @property
     def mean_f(self) -> NDArray[np.float64]:
-        """The balance of the two F-scores that the paper aims for: (F_P + F_B) / 2 at each threshold."""
+        """The mean of the two F-scores, (F_P + F_B) / 2, at each threshold: what the paper tunes for."""
         return (self.pairwise[:, 2] + self.bcubed[:, 2]) / 2
 
     @property
     def oracle(self) -> SweepPoint:
-        """The best balance that any threshold has. It saw the labels: no method without them may claim it."""
+        """The threshold with the best mean F. It is chosen with the labels, so no method without them may report it."""
         return self[int(np.argmax(self.mean_f))]
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Sweep:
 
 
 def balance(labels: NDArray[np.integer], clusters: NDArray[np.integer]) -> float:
-    """Return what is made as large as can be when a setting is tuned: (F_P + F_B) / 2.
+    """Return (F_P + F_B) / 2, which tuned settings maximise.
 
     >>> balance(np.array([0, 0, 1]), np.array([5, 5, 6]))
     1.0
@@ -86,7 +86,7 @@ def balance(labels: NDArray[np.integer], clusters: NDArray[np.integer]) -> float
 
 
 def score_merges(merges: Merges, thresholds: ArrayLike, y: ArrayLike, n: int) -> Sweep:
-    """Return the scores of the clusters that the merges at or above each threshold make of n rows with labels y.
+    """Return the scores of the clusters of n rows with labels y after the merges at or above each threshold.
 
     Memory: about 70 bytes a row.
 
@@ -97,16 +97,17 @@ def score_merges(merges: Merges, thresholds: ArrayLike, y: ArrayLike, n: int) ->
     classes = numbered(y, n)
     if classes.max() < 0:
         raise InputError("y holds no known class: there is nothing to score against")
-    levels = np.sort(np.asarray(thresholds, dtype=merges.similarity.dtype))[::-1]
-    stops = np.searchsorted(-merges.similarity, -levels, side="right")
-    sums, pairs, clusters = _walk(merges.left, merges.right, stops, classes, np.bincount(classes[classes >= 0]))
+    falling = np.sort(np.asarray(thresholds, dtype=merges.similarity.dtype))[::-1]
+    stops = np.searchsorted(-merges.similarity, -falling, side="right")
+    left, right = (np.ascontiguousarray(merges.left, np.int32), np.ascontiguousarray(merges.right, np.int32))
+    sums, pairs, clusters = _scores_at_stops(left, right, stops, classes, np.bincount(classes[classes >= 0]))
     items = int(np.count_nonzero(classes >= 0))
     together, kin = pairs[:, 0], pairs[:, 1]
     class_pairs = int(sum(c * (c - 1) // 2 for c in np.bincount(classes[classes >= 0]).tolist()))
-    # without a pair nothing can be wrong
+    # precision without any pair is 1
     precision = np.where(together > 0, kin / np.maximum(together, 1), 1.0)
     recall = kin / class_pairs if class_pairs else np.ones(len(kin))
-    return Sweep(levels, _with_f(precision, recall), _with_f(*(sums.T / items)), clusters)
+    return Sweep(falling, _with_f(precision, recall), _with_f(*(sums.T / items)), clusters)
 
 
 def _with_f(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,24 +117,29 @@ def _with_f(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDAr
 
 
 @nb.njit(cache=True)
-def _walk(
+def _scores_at_stops(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     stops: NDArray[np.int64],
     classes: NDArray[np.int64],
     class_size: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return after each stop N P and N R of BCubed, the pairs and the same-class pairs, and the clusters."""
+    """Return at each stop N P and N R of BCubed, the pairs and the same-class pairs, and the number of clusters."""
     n, n_classes = len(classes), len(class_size)
-    parent = np.arange(n).astype(np.int32)
-    size = (classes >= 0).astype(np.int64)  # items of known class
-    squares, counts = size.copy(), size.copy()  # q of a cluster; items of its class in an entry
-    # the classes of a cluster form a chain of entries, entry i for class classes[i]
-    first, following, entries = np.where(classes >= 0, np.arange(n), -1), np.full(n, -1), size.copy()
-    keys, filed = new_table(n // 8)  # the entries of clusters with many classes by both
+    parent, size = (np.empty(n, np.int32), np.empty(n, np.int64))  # of a cluster: items of known class
+    squares, counts = (np.empty(n, np.int64), np.empty(n, np.int64))  # q of a cluster; items of a class in a cluster
+    # the classes of a cluster are a linked list of entries, entry i for class classes[i]
+    first, following, entries = (np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64))
+    clusters = 0
+    for i in range(n):
+        known = 1 if classes[i] >= 0 else 0
+        parent[i], following[i], first[i] = i, -1, i if known else -1
+        size[i] = squares[i] = counts[i] = entries[i] = known
+        clusters += known
+    keys, entry_of = new_hash_map(n // 8)  # (cluster, class) -> entry, for clusters with many classes
     used = 0
-    precision, recall = float(size.sum()), float(n_classes)
-    together, kin, clusters = 0, 0, size.sum()
+    precision, recall = float(clusters), float(n_classes)
+    together, kin = 0, 0
     sums, pairs = np.empty((len(stops), 2)), np.empty((len(stops), 2), dtype=np.int64)
     n_clusters = np.empty(len(stops), dtype=np.int64)
     at = 0
@@ -141,12 +147,14 @@ def _walk(
         while at < stops[stop]:
             a, b = find(parent, left[at]), find(parent, right[at])
             at += 1
-            if entries[a] > entries[b] or (entries[a] == entries[b] and size[a] > size[b]):  # else paths grow long
+            if entries[a] > entries[b] or (
+                entries[a] == entries[b] and size[a] > size[b]
+            ):  # union by size keeps paths short
                 a, b = b, a
-            if 2 * (used + entries[a] + MANY) > len(keys):
-                keys, filed, used = grown(keys, filed)
-            common, recalled, new = _move_counts(
-                a, b, keys, filed, first, following, entries, counts, classes, class_size
+            if 2 * (used + entries[a] + HASHED_FROM) > len(keys):
+                keys, entry_of, used = rehashed(keys, entry_of)
+            common, recalled, new = _add_counts(
+                a, b, keys, entry_of, first, following, entries, counts, classes, class_size
             )
             used += new
             parent[a] = b
@@ -166,11 +174,11 @@ def _walk(
 
 
 @nb.njit(cache=True, inline="always")
-def _move_counts(
+def _add_counts(
     a: int,
     b: int,
     keys: NDArray[np.int64],
-    filed: NDArray[np.int64],
+    entry_of: NDArray[np.int64],
     first: NDArray[np.int64],
     following: NDArray[np.int64],
     entries: NDArray[np.int64],
@@ -178,16 +186,16 @@ def _move_counts(
     classes: NDArray[np.int64],
     class_size: NDArray[np.int64],
 ) -> tuple[int, float, int]:
-    """Add the class counts of a to those of b: sum a_c b_c, sum a_c b_c / n_c, and how many entries were filed."""
+    """Add the class counts of a to those of b: return sum a_c b_c, sum a_c b_c / n_c, and the new keys of the map."""
     common, recalled, new = 0, 0.0, 0
     entry = first[a]
     while entry >= 0:
         c, after = classes[entry], following[entry]
-        if entries[a] >= MANY:
-            filed[place_of(keys, a * len(class_size) + c)] = GONE
-        if entries[b] >= MANY:
-            place = place_of(keys, b * len(class_size) + c)
-            same = filed[place] if keys[place] != FREE else GONE
+        if entries[a] >= HASHED_FROM:
+            entry_of[slot_of(keys, a * len(class_size) + c)] = DELETED
+        if entries[b] >= HASHED_FROM:
+            slot = slot_of(keys, b * len(class_size) + c)
+            same = entry_of[slot] if keys[slot] != EMPTY else DELETED
         else:
             same = first[b]
             while same >= 0 and classes[same] != c:
@@ -199,11 +207,13 @@ def _move_counts(
         else:
             following[entry], first[b] = first[b], entry
             entries[b] += 1
-            unfiled = entry if entries[b] >= MANY else -1
-            while unfiled >= 0:
-                place = place_of(keys, b * len(class_size) + classes[unfiled])
-                keys[place], filed[place] = b * len(class_size) + classes[unfiled], unfiled
+            unhashed = entry if entries[b] >= HASHED_FROM else -1
+            while unhashed >= 0:
+                slot = slot_of(keys, b * len(class_size) + classes[unhashed])
+                keys[slot], entry_of[slot] = (b * len(class_size) + classes[unhashed], unhashed)
                 new += 1
-                unfiled = following[unfiled] if entries[b] == MANY else -1  # now it has many: all of the chain
+                unhashed = (
+                    following[unhashed] if entries[b] == HASHED_FROM else -1
+                )  # the list has just become long: all of it
         entry = after
     return common, recalled, new

@@ -1,18 +1,19 @@
-r"""The merges of G-cut as its threshold falls from level to level, in one pass over the edges.
+r"""The merges of G-cut as its threshold falls, for many thresholds in one pass over the edges.
 
-An edge (i, j) of score s belongs to level t, the first with threshold_t <= s. It matters only if no edges of levels up
-to t have joined i and j by another way, and hardly any of the n k edges does. So
+Thresholds are sorted, highest first. The rank of an edge (i, j) of score s is the first t with threshold_t <= s: the
+cut at which it counts. It matters only if no other path of edges of rank <= t joins i and j, and hardly any of the n k
+edges does. So
 
-    1. the edges to the FEW nearest neighbours of each row, taken level by level, make a forest;
-    2. its clusters, one each time they grow, make a tree; the rows in the order of its leaves: a cluster is an interval
-           C = {r : first_C <= place_r < first_C + size_C};
-    3. each row i walks along its other edges, and up the tree where one leads out of its cluster,
-           place_j in the interval of the cluster of i at level t, or before it   =>   (i, j) joins nothing;
-    4. the forest and the edges that are left, taken level by level, make the merges.
+    1. the edges to the FOREST_NEIGHBORS nearest neighbours of each row, in the order of their ranks, give a forest;
+    2. the clusters of the forest, one node each time they grow, form a tree; rows are numbered in the order of its
+       leaves, so that a cluster C is an interval,
+           C = {r : first_C <= leaf_r < first_C + size_C};
+    3. for each row i and its other edges (i, j) of rank t,
+           leaf_j in the interval of i's cluster at rank t   =>   (i, j) is redundant;
+    4. the forest and the remaining edges, in the order of their ranks, give the merges.
 
-Step 3 reads the ends of edges in the order of memory, one number for each, and the scores of few. To go through all
-rows at each level instead reads as much, but in a hundred rounds, each with new lines of the cache for nearly every
-row.
+Step 3 reads the ends of edges in memory order, one number for each, and the scores of few. A pass over all rows for
+each threshold would read as much a hundred times over, with a cache miss for nearly every row.
 """
 
 from __future__ import annotations
@@ -28,49 +29,88 @@ from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.union_find import find
 
-FEW = 3
-ROWS = 1 << 14  # dealt to a worker at once
+FOREST_NEIGHBORS = 3  # with fewer the forest leaves many edges to step 3, with more step 1 takes longer
+BLOCK_ROWS = 1 << 14  # of one task of a worker
 
 
-class Edges(NamedTuple):
-    """Edges and the levels they belong to; shapes (e,) int32 each."""
+class RankedEdges(NamedTuple):
+    """Edges and their ranks; shapes (e,) int32 each."""
 
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    level: NDArray[np.int32]
+    rank: NDArray[np.int32]
 
 
-def merges_by_level(indices: NDArray[np.int32], scores: NDArray[np.float32], thresholds: NDArray[np.float32]) -> Merges:
-    """Return the merges of G-cut as the threshold falls from level to level; each carries its level.
+def merges_at_thresholds(
+    indices: NDArray[np.int32], scores: NDArray[np.float32], thresholds: NDArray[np.float32]
+) -> Merges:
+    """Return the merges of G-cut as the threshold falls; the similarity of each is the threshold at which it happens.
 
     Shapes: indices, scores (n, k), rows best first; thresholds (p,), falling. Memory: about 200 bytes a row.
 
     >>> scores = np.array([[0.9], [0.9], [0.4]], np.float32)
-    >>> merges_by_level(np.array([[1], [0], [1]], np.int32), scores, np.array([0.8, 0.2], np.float32)).similarity
+    >>> thresholds = np.array([0.8, 0.2], np.float32)
+    >>> merges_at_thresholds(np.array([[1], [0], [1]], np.int32), scores, thresholds).similarity
     array([0.8, 0.2], dtype=float32)
     """
+    indices, scores = (np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(scores, np.float32))
+    thresholds = np.ascontiguousarray(thresholds, np.float32)
     n, k = indices.shape
-    few = min(FEW, k)
+    few = min(FOREST_NEIGHBORS, k)
     edges = (indices, scores, thresholds, few)
 
-    def in_blocks(chosen: Callable[..., tuple[NDArray[np.int32], ...]], *more: NDArray[Any]) -> list[Edges]:
-        return deal(lambda start: Edges(*chosen(*edges, *more, start, min(start + ROWS, n))), range(0, n, ROWS))
+    def in_blocks(chosen: Callable[..., tuple[NDArray[np.int32], int]], *more: NDArray[Any]) -> list[RankedEdges]:
+        def block(start: int) -> RankedEdges:
+            found, count = chosen(*edges, *more, start, min(start + BLOCK_ROWS, n))
+            return RankedEdges(*found[:, :count])
 
-    forest = _joining(n, in_blocks(_nearest_edges), len(thresholds))
+        return deal(block, range(0, n, BLOCK_ROWS))
+
+    forest = _forest(n, in_blocks(_nearest_edges), len(thresholds))
     if few < k:
-        tree = _tree(n, *forest, thresholds)
-        forest = _joining(n, [forest, *in_blocks(_left_over, *tree)], len(thresholds))
-    return Merges(forest.left, forest.right, thresholds[forest.level])
+        tree = _cluster_tree(n, forest, thresholds)
+        forest = _forest(n, [forest, *in_blocks(_edges_across_clusters, *tree)], len(thresholds))
+    return Merges(forest.left, forest.right, thresholds[forest.rank])
 
 
-def _joining(n: int, parts: Sequence[Edges], levels: int) -> Edges:
-    left, right, level = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Edges(*_forest(n, left, right, level, levels))
+def _forest(n: int, parts: Sequence[RankedEdges], ranks: int) -> RankedEdges:
+    """Return the edges that join two clusters when all are taken in the order of their ranks, in that order."""
+    left, right, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
+    end_of_rank = np.append(0, np.cumsum(np.bincount(rank, minlength=ranks)))
+    order = np.empty(len(rank), dtype=np.int32)
+    parent, joining = np.arange(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    count = _spanning_edges(left, right, rank, end_of_rank[:-1].copy(), order, parent, joining)
+    kept = joining[:count]
+    return RankedEdges(left[kept], right[kept], rank[kept])
 
 
 @nb.njit(cache=True)
-def _level(score: np.float32, thresholds: NDArray[np.float32]) -> int:
-    """Return the first level whose threshold the score reaches, or their number if there is none."""
+def _spanning_edges(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    place: NDArray[np.int64],
+    order: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    joining: NDArray[np.int32],
+) -> int:
+    """Write the edges that join something into `joining` and return their number; place: first one of each rank."""
+    for edge in range(len(rank)):  # counting sort
+        order[place[rank[edge]]] = edge
+        place[rank[edge]] += 1
+    found = 0
+    for edge in order:
+        a, b = find(parent, left[edge]), find(parent, right[edge])
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+            joining[found] = edge
+            found += 1
+    return found
+
+
+@nb.njit(cache=True)
+def _rank(score: np.float32, thresholds: NDArray[np.float32]) -> int:
+    """Return the first threshold that the score reaches, or their number if there is none."""
     low, high = 0, len(thresholds)
     while low < high:
         middle = (low + high) // 2
@@ -89,103 +129,96 @@ def _nearest_edges(
     few: int,
     start: int,
     stop: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the edges of the rows start to stop to their few nearest neighbours."""
+) -> tuple[NDArray[np.int32], int]:
+    """Return the edges of the rows start to stop to their few nearest neighbours, (3, room), and their number."""
     found = 0
-    left, right, level = np.empty((3, (stop - start) * few), dtype=np.int32)
+    edges = np.empty((3, (stop - start) * few), dtype=np.int32)
     for i in range(start, stop):
         for a in range(few):
-            t = _level(scores[i, a], thresholds)
+            t = _rank(scores[i, a], thresholds)
             if t == len(thresholds):
                 break
-            left[found], right[found], level[found] = i, indices[i, a], t
+            edges[0, found], edges[1, found], edges[2, found] = i, indices[i, a], t
             found += 1
-    return left[:found], right[:found], level[:found]
+    return edges, found
+
+
+def _cluster_tree(
+    n: int, forest: RankedEdges, thresholds: NDArray[np.float32]
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the tree of the clusters of a forest: the n rows, then each cluster once for each rank at which it grows.
+
+    Larger clusters come later. Shapes (c,) each: holder int32, the next larger cluster or -1; until float32, edges of a
+    lower score belong to the holder; first and size int32, the interval of leaves.
+    """
+    nodes = n + len(forest.left)
+    holder, until = (np.full(nodes, -1, dtype=np.int32), np.full(nodes, -np.inf, dtype=np.float32))
+    parent, grown = np.arange(n, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+    roots = np.empty(2 * len(forest.left), dtype=np.int32)
+    above = np.append(np.float32(np.inf), thresholds[:-1])  # scores of rank t are below the threshold before t
+    clusters = _grow_clusters(*forest, above, parent, parent.copy(), grown, roots, holder, until)
+    holder = holder[:clusters]
+    size, first, free = (np.zeros(clusters, dtype=np.int32) for _ in range(3))
+    size[:n] = 1
+    _intervals(holder, size, first, free)
+    return holder, until[:clusters], first, size
 
 
 @nb.njit(cache=True)
-def _forest(
-    n: int, left: NDArray[np.int32], right: NDArray[np.int32], level: NDArray[np.int32], levels: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the edges that join something when they are taken level by level, in that order."""
-    place = np.zeros(levels + 1, dtype=np.int64)
-    for t in level:
-        place[t + 1] += 1
-    place = np.cumsum(place)  # of the next edge of each level
-    ends = np.empty((len(level), 2), dtype=np.int32)
-    for edge in range(len(level)):
-        at = place[level[edge]]
-        ends[at, 0], ends[at, 1] = left[edge], right[edge]
-        place[level[edge]] += 1
-    parent = np.arange(n).astype(np.int32)
-    joining_left, joining_right, joining_level = np.empty((3, n), dtype=np.int32)
-    found, t = 0, 0
-    for edge in range(len(ends)):
-        while edge == place[t]:  # by now where the level ends
-            t += 1
-        a, b = find(parent, ends[edge, 0]), find(parent, ends[edge, 1])
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-            joining_left[found], joining_right[found], joining_level[found] = ends[edge, 0], ends[edge, 1], t
-            found += 1
-    return joining_left[:found], joining_right[:found], joining_level[:found]
-
-
-@nb.njit(cache=True)
-def _tree(
-    n: int,
+def _grow_clusters(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
-    level: NDArray[np.int32],
-    thresholds: NDArray[np.float32],
-) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the tree of the clusters of a forest: the n rows, then each cluster as often as it grows, once a level.
-
-    Later ones hold earlier ones. Shapes (c,) each: holder int32, the next larger cluster or -1; until float32, edges of
-    a lower score find the holder in its place; first and size int32, its interval of places.
-    """
-    holder = np.full(n + len(left), -1, dtype=np.int32)
-    until = np.full(n + len(left), -np.inf, dtype=np.float32)
-    parent = np.arange(n).astype(np.int32)
-    cluster, grown = parent.copy(), np.full(n, -1, dtype=np.int32)  # of each root: before this level, and after it
-    roots = np.empty(2 * len(left), dtype=np.int32)
-    clusters, edge = n, 0
+    rank: NDArray[np.int32],
+    above: NDArray[np.float32],
+    parent: NDArray[np.int32],
+    cluster: NDArray[np.int32],
+    grown: NDArray[np.int32],
+    roots: NDArray[np.int32],
+    holder: NDArray[np.int32],
+    until: NDArray[np.float32],
+) -> int:
+    """Fill holder and until; return the number of nodes. cluster, grown (n,): a root's node before and after a rank."""
+    clusters, edge = len(parent), 0
     while edge < len(left):
-        t, before, count = level[edge], clusters, 0
-        while edge < len(left) and level[edge] == t:
+        t, before, count = rank[edge], clusters, 0
+        while edge < len(left) and rank[edge] == t:
             a, b = find(parent, left[edge]), find(parent, right[edge])
             parent[max(a, b)] = min(a, b)
             roots[count], roots[count + 1] = a, b
             count, edge = count + 2, edge + 1
-        for root in roots[:count]:
-            now = find(parent, root)
-            if grown[now] < before:
-                grown[now] = clusters
+        for at in range(count):
+            root = find(parent, roots[at])
+            if grown[root] < before:
+                grown[root] = clusters
                 clusters += 1
-            holder[cluster[root]] = grown[now]
-            # edges of this level and of later ones: their scores are below the threshold before it
-            until[cluster[root]] = thresholds[t - 1] if t > 0 else np.inf
-        for root in roots[:count]:
-            if parent[root] == root:
-                cluster[root] = grown[root]
-    size = np.zeros(clusters, dtype=np.int32)
-    size[:n] = 1
-    for inner in range(clusters):
+            holder[cluster[roots[at]]] = grown[root]
+            until[cluster[roots[at]]] = above[t]
+        for at in range(count):
+            if parent[roots[at]] == roots[at]:
+                cluster[roots[at]] = grown[roots[at]]
+    return clusters
+
+
+@nb.njit(cache=True)
+def _intervals(
+    holder: NDArray[np.int32], size: NDArray[np.int32], first: NDArray[np.int32], free: NDArray[np.int32]
+) -> None:
+    """Fill the interval of each cluster; free (c,): the first leaf of a cluster that none of its parts has."""
+    end = 0
+    for inner in range(len(holder)):
         if holder[inner] >= 0:
             size[holder[inner]] += size[inner]
-    first, free, end = np.empty(clusters, dtype=np.int32), np.empty(clusters, dtype=np.int32), 0
-    for inner in range(clusters - 1, -1, -1):  # holders come before what they hold
+    for inner in range(len(holder) - 1, -1, -1):  # holders have higher numbers than what they hold
         outer = holder[inner]
         first[inner] = free[inner] = end if outer < 0 else free[outer]
         if outer < 0:
             end += size[inner]
         else:
             free[outer] += size[inner]
-    return holder[:clusters], until[:clusters], first, size
 
 
 @nb.njit(nogil=True, cache=True)
-def _left_over(
+def _edges_across_clusters(
     indices: NDArray[np.int32],
     scores: NDArray[np.float32],
     thresholds: NDArray[np.float32],
@@ -196,13 +229,17 @@ def _left_over(
     size: NDArray[np.int32],
     start: int,
     stop: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the edges of the rows start to stop, without the few nearest, whose ends the forest has not yet joined."""
+) -> tuple[NDArray[np.int32], int]:
+    """Return the edges of the rows start to stop, without the few nearest, that leave their cluster of that rank."""
     k, found = indices.shape[1], 0
     edges = np.empty((3, 8 * k), dtype=np.int32)
     for i in range(start, stop):
         if found + k > edges.shape[1]:
-            edges = np.concatenate((edges, np.empty_like(edges)), axis=1)
+            larger = np.empty((3, 2 * edges.shape[1]), dtype=np.int32)
+            for line in range(3):
+                for edge in range(found):
+                    larger[line, edge] = edges[line, edge]
+            edges = larger
         cluster, begin, members = i, first[i], np.uint32(1)
         for a in range(few, k):
             j = indices[i, a]
@@ -215,9 +252,9 @@ def _left_over(
                 begin, members = first[cluster], np.uint32(size[cluster])
                 if np.uint32(first[j] - begin) < members:
                     continue
-            t = _level(score, thresholds)
+            t = _rank(score, thresholds)
             if t == len(thresholds):
                 break
             edges[0, found], edges[1, found], edges[2, found] = i, j, t
             found += 1
-    return edges[0, :found], edges[1, :found], edges[2, :found]
+    return edges, found

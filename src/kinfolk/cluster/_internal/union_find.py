@@ -1,4 +1,4 @@
-"""Union-find: the connected parts of a graph, one edge after the other."""
+"""Union-find: the connected components of a graph, one edge after the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find(parent: NDArray[np.int32], item: int) -> int:
 
 
 @nb.njit(cache=True)
-def _join(sources: NDArray[np.integer], targets: NDArray[np.integer], parent: NDArray[np.int32]) -> None:
+def _union_edges(sources: NDArray[np.int32], targets: NDArray[np.int32], parent: NDArray[np.int32]) -> None:
     for edge in range(len(sources)):
         a, b = find(parent, sources[edge]), find(parent, targets[edge])
         if a != b:
@@ -42,13 +42,14 @@ def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def connected(n: int, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Return for each of n items the lowest item that edges connect it with.
+    """Return for each of n items the lowest item of its connected component.
 
-    Shapes: sources (e,), targets (e,)  ->  (n,). Cost: almost linear in e; memory 8 n bytes beyond the edges.
+    Shapes: sources (e,), targets (e,)  ->  (n,). Cost: almost linear in e; memory 8 n bytes beyond the edges, as int32.
 
     >>> connected(5, np.array([4, 2]), np.array([2, 1]))
     array([0, 1, 1, 3, 1], dtype=int32)
     """
     parent = np.arange(n, dtype=np.int32)
-    _join(np.ascontiguousarray(sources), np.ascontiguousarray(targets), parent)
+    # one type for all callers: the kernel is compiled once
+    _union_edges(np.ascontiguousarray(sources, np.int32), np.ascontiguousarray(targets, np.int32), parent)
     return roots(parent)

@@ -1,17 +1,16 @@
-"""What the learned clusterers share: labels of training identities, thresholds that nobody guesses, a model folder.
+"""Base of the learned clusterers: two networks, calibrated probabilities, chosen settings, a model folder.
 
-A learned clusterer is a network that scores the edges of a neighbour graph, and a way to make clusters of them.
+A learned clusterer is a network that scores the edges of a neighbour graph, and a rule that links edges to clusters.
 
-fit(X, y)        The identities are dealt into two halves, and a network is trained on either. The edges of each row are
-                 scored by the network that has not seen its identity, so that scores are as good as those of strangers,
-                 in a graph as crowded as it will be. From these edges each network learns what its scores mean,
+fit(X, y)        The identities are divided into two halves, and a network is trained on each. The edges of each row are
+                 scored by the network that was not trained on its identity, in the graph of all rows. On these edges
+                 the scores of each network are calibrated,
 
-                     p = sigmoid(a score + b),     the probability that the edge joins two of an identity,
+                     p = sigmoid(a score + b),     the probability that both ends are of one identity,
 
-                 and the settings of the linking are chosen, for the best balance (F_P + F_B) / 2. Thresholds on bare
-                 scores did not carry over from one network to the next: G-cut on cosines of .95 and .99.
-predict(X)       clusters new rows, all of them together, by the mean p of both networks. Nothing is remembered of the
-                 training rows.
+                 and the settings of the linking with the best (F_P + F_B) / 2 are chosen. Thresholds on scores that are
+                 not calibrated do not transfer between networks: the best one was .95 for one, .99 for another.
+predict(X)       clusters all rows of a new set together, by the mean p of both networks. No training rows are stored.
 fit_predict(X)   the same for a fitted model, and keeps the result in `labels_`; with y it fits first.
 """
 
@@ -30,12 +29,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.threads import deal, one_torch_thread, share_threads
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
-from kinfolk.cluster._internal.size_limit import take_apart
+from kinfolk.cluster._internal.size_limit import split_large
 from kinfolk.cluster._internal.sweep import balance
-from kinfolk.features import Matrix
+from kinfolk.features import Matrix, UnitRows
 from kinfolk.formats.model_folder import group, load_model, save_model
 from kinfolk.kinship.choose_k import k_for_labelled
 from kinfolk.metrics._labels import half_of, numbered
@@ -43,13 +43,13 @@ from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.nn.device import best_device
 from kinfolk.training.session import Session
 
-BLOCK_ENTRIES = 1 << 20  # floats of a gathered block
-SAMPLE_EDGES = 200_000
-FEWEST_IDENTITIES = 2  # one for either half; for good clusters it takes many more
+BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: 4 MB
+SAMPLE_EDGES = 200_000  # for the two numbers of a calibration: more do not change them
+FEWEST_IDENTITIES = 2  # one for each half; good clusters need many more
 
 
 class HasIndices(Protocol):
-    """What every clusterer computes of its rows holds at least the edges to score."""
+    """The inputs of every network hold at least the edges to score."""
 
     @property
     def indices(self) -> NDArray[np.int32]:
@@ -64,16 +64,21 @@ class Nearest(NamedTuple):
 
 
 Inputs = TypeVar("Inputs", bound=HasIndices)
-Odds = tuple[float, float]
+Calibration = tuple[float, float]  # a and b of p = sigmoid(a score + b)
 Settings = dict[str, Any]
 
 
 class LearnedClusterer(Clusterer, Generic[Inputs]):
     """Base of the learned clusterers: a subclass writes the network, its training, the scored edges and the linking.
 
-    After fit: `networks_`, `odds_` (a and b of each), `k_`, `settings_` (what was chosen for the linking), `score_`
-    (the balance on the training identities, each scored by a network that had not seen it). After fit_predict also
-    `labels_`, `n_clusters_`, `features_`, `graph_` (the edges with their p).
+    Attributes
+    ----------
+    networks_ : the two networks.
+    odds_ : a and b of the calibration of each network.
+    k_ : neighbours of each row.
+    settings_ : chosen settings of the linking.
+    score_ : (F_P + F_B) / 2 on the training identities, each scored by the network that was not trained on it.
+    labels_, n_clusters_, features_, graph_ : after fit_predict; graph_ has the edges with their p.
     """
 
     k: int | Literal["auto"]
@@ -87,7 +92,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
 
     @abstractmethod
     def _inputs(self, unit: NDArray[np.float32]) -> Inputs:
-        """Return what the network is given of the rows (n, d) of length one: whatever is computed once."""
+        """Return the inputs of the network, computed once, from rows (n, d) of length one."""
 
     @abstractmethod
     def _train(
@@ -105,10 +110,20 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
 
     @abstractmethod
     def _link(self, edges: NeighborGraph, **settings: Any) -> NDArray[np.integer]:
-        """Return any number for each cluster."""
+        """Return a number for the cluster of each row, any but the same within a cluster."""
 
     def fit(self, X: Matrix | NeighborGraph, y: ArrayLike | None = None) -> Self:
-        """Learn from features X (n, d) and the identities y (n,); rows whose label is below zero are left out."""
+        """Learn from labelled identities.
+
+        Parameters
+        ----------
+        X : features (n, d).
+        y : (n,) identities; rows with a label below zero are left out.
+
+        Returns
+        -------
+        self
+        """
         if y is None:
             raise InputError(f"{type(self).__name__} learns from labelled identities: give fit(X, y) their labels")
         self._check()
@@ -132,11 +147,11 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         return self._clusters(X)[0]
 
     def fit_predict(self, X: Matrix, y: ArrayLike | None = None, **_: Any) -> NDArray[np.int64]:
-        """Return the clusters of the rows and keep them; with labels y the model is fitted to them before."""
+        """Return the clusters of the rows (n, d) and keep them; with labels y the model is fitted to them first."""
         if y is not None:
             self.fit(X, y)
-        self.labels_, self.graph_ = self._clusters(X)
         self.features_ = self._unit(X)
+        self.labels_, self.graph_ = self._clusters(UnitRows(self.features_))
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self.labels_
 
@@ -157,14 +172,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
             for number, net in enumerate(self.networks_)
             for name, t in net.state_dict().items()
         }
-        save_model(
-            path,
-            kind=type(self).__name__,
-            config=config,
-            tensors=tensors,
-            card=self._card(),
-            force=force,
-        )
+        save_model(path, kind=type(self).__name__, config=config, tensors=tensors, card=self._card(), force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -173,7 +181,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         try:
             model = cls(**config["parameters"])
             model.n_features_in_, model.k_ = int(config["n_features"]), int(config["k"])
-            model.settings_, model.score_ = dict(config["settings"]), float(config["score"])
+            model.settings_, model.score_ = (dict(config["settings"]), float(config["score"]))
             model.odds_ = [(float(a), float(b)) for a, b in config["odds"]]
             model.networks_ = [model._network().eval() for _ in model.odds_]
             for number, net in enumerate(model.networks_):
@@ -202,13 +210,13 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         edges = self._edges(self._inputs(unit))
         labels = by_size(self._link(edges, **self.settings_))
         if self.max_size is not None:
-            labels = by_size(take_apart(labels, edges, self.max_size))
+            labels = by_size(split_large(labels, edges, self.max_size))
         return labels, edges
 
     def _learn(self, inputs: Inputs, classes: NDArray[np.int64]) -> NeighborGraph:
-        """Train a network on either half and return the edges, each row's with p of the half it is not in."""
+        """Train a network on each half and return the edges, each row's with p of the other half's network."""
         alone = np.bincount(classes)[classes] < 2
-        half = half_of(np.where(alone, -1, classes), self.random_state)  # so that either half has pairs
+        half = half_of(np.where(alone, -1, classes), self.random_state)  # so that each half has pairs
         kin = classes[inputs.indices] == classes[:, None]
         p = np.empty(kin.shape, dtype=np.float32)
         self.networks_, self.odds_ = [], []
@@ -216,7 +224,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
             net = self._trained(inputs, classes, np.flatnonzero(seen), self.random_state + number)
             scores = self._scores(net, inputs)[~seen]
             self.networks_.append(net)
-            self.odds_.append(odds_of(scores, kin[~seen], self.random_state))
+            self.odds_.append(calibrate(scores, kin[~seen], self.random_state))
             p[~seen] = probability(scores, self.odds_[-1])
         return with_scores(inputs.indices, p)
 
@@ -235,16 +243,12 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         return with_scores(inputs.indices, np.mean(each, axis=0, dtype=np.float32))
 
     def _nearest(self, unit: NDArray[np.float32]) -> NeighborGraph:
-        return knn_graph(unit, min(self.k_, len(unit) - 1), show_progress=self.show_progress)
+        return knn_graph(UnitRows(unit), min(self.k_, len(unit) - 1), show_progress=self.show_progress)
 
     def _check(self) -> None:
         self._check_size_limit()
-        for name in ("k", "steps"):
-            value = getattr(self, name)
-            if name == "k" and value == "auto":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1 on{', or auto' * (name == 'k')}, not {value!r}")
+        check_whole("k", self.k, auto=True)
+        check_whole("steps", self.steps)
 
     def _card(self) -> str:
         settings = ", ".join(f"{name} {value}" for name, value in self.settings_.items())
@@ -253,7 +257,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
 `{self}`
 
 - features: {self.n_features_in_} dimensions; k {self.k_}; linking: {settings}
-- (F_P + F_B) / 2 x 100 on the training identities, each by a network that had not seen it: {100 * self.score_:.1f}
+- (F_P + F_B) / 2 x 100 on training identities, each by the network that was not trained on it: {100 * self.score_:.1f}
 - it holds the weights of a network, no rows of the data
 
 ```python
@@ -264,10 +268,10 @@ labels = kf.cluster.{type(self).__name__}.load("this folder").predict(X)
 """
 
 
-def odds_of(scores: NDArray[np.float32], kin: NDArray[np.bool_], seed: int) -> Odds:
-    """Return a and b of p = sigmoid(a score + b), from edges that a network has not learned from: (n, k) each.
+def calibrate(scores: NDArray[np.float32], kin: NDArray[np.bool_], seed: int) -> Calibration:
+    """Return a and b of p = sigmoid(a score + b), from edges that a network was not trained on: (n, k) each.
 
-    >>> a, b = odds_of(np.array([[0.1, 0.4, 0.6, 0.9]] * 9), np.array([[False, False, True, True]] * 9), seed=0)
+    >>> a, b = calibrate(np.array([[0.1, 0.4, 0.6, 0.9]] * 9), np.array([[False, False, True, True]] * 9), seed=0)
     >>> a > 0, 0.4 < -b / a < 0.6
     (True, True)
     """
@@ -281,13 +285,13 @@ def odds_of(scores: NDArray[np.float32], kin: NDArray[np.bool_], seed: int) -> O
     return a, float(line.intercept_[0]) - a * middle
 
 
-def probability(scores: NDArray[np.float32], odds: Odds) -> NDArray[np.float32]:
+def probability(scores: NDArray[np.float32], calibration: Calibration) -> NDArray[np.float32]:
     """Return sigmoid(a score + b).
 
     >>> probability(np.array([0.5]), (2.0, -1.0))
     array([0.5], dtype=float32)
     """
-    return expit(odds[0] * scores + odds[1]).astype(np.float32)
+    return expit(calibration[0] * scores + calibration[1]).astype(np.float32)
 
 
 def with_scores(indices: NDArray[np.integer], scores: NDArray[np.float32]) -> NeighborGraph:
@@ -304,9 +308,9 @@ def with_scores(indices: NDArray[np.integer], scores: NDArray[np.float32]) -> Ne
 def score_blocks(
     indices: NDArray[np.int32], width: int, score: Callable[[NDArray[np.int64]], NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """Return the scores (n, k) of all edges, made by score(rows (b,)) -> (b, k): block after block, dealt to the cores.
+    """Return the scores (n, k) of all edges, by score(rows (b,)) -> (b, k) in blocks, on all cores.
 
-    `width`: floats that are gathered for each edge.
+    `width`: floats gathered for each edge.
 
     >>> score_blocks(np.array([[1], [0]]), 4, lambda rows: rows[:, None] / 2).tolist()
     [[0.0], [0.5]]
@@ -327,10 +331,10 @@ def score_blocks(
     return result
 
 
-def falling(step: int, steps: int) -> float:
-    """Return the share of the learning rate at a step: down to zero along a cosine.
+def cosine_decay(step: int, steps: int) -> float:
+    """Return the factor of the learning rate at a step: a cosine from 1 to 0.
 
-    >>> falling(50, 100)
+    >>> cosine_decay(50, 100)
     0.5
     """
     return 0.5 * (1 + float(np.cos(np.pi * step / steps)))

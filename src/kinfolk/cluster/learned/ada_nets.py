@@ -1,4 +1,4 @@
-r"""Ada-NETS: neighbours in a structure space, as many for each row as are worth it, a GCN, G-cut.
+r"""Ada-NETS: neighbours in a structure space, a learned number of them for each row, a GCN, G-cut.
 
 Wang, Zhang, Fu, Fang, Zhang, Zhang, Wang, "Ada-NETS: Face Clustering via Adaptive Neighbour Discovery in the Structure
 Space", ICLR 2022.
@@ -8,11 +8,11 @@ Space", ICLR 2022.
 
        s_ij = (1 - \eta) J_ij + \eta cos(x_i, x_j),     J_ij = |R_i and R_j| / |R_i or R_j|,     \eta = 1/2
 
-2. Adaptive neighbours. How good the first j neighbours are is their F-score, and the best count maximises it:
+2. Adaptive neighbours. The quality of the first j neighbours is their F-score, and the best count maximises it:
 
        Q_i(j) = F_\beta(precision, recall of the first j),  \beta = 1/2,       k*_i = argmax_j Q_i(j)
 
-   The AND filter, a network that sees the row's J and cosines in that order, learns k*_i / k with a Huber loss.
+   The AND filter, a network on the row's J and cosines in that order, learns k*_i / k with a Huber loss.
 
 3. GCN. Each row with its first k^_i neighbours is a sub-graph; one GCN layer z_i = normalise([x_i, (A X)_i] W), trained
    with the hinge loss on rows of confused identities.
@@ -20,9 +20,9 @@ Space", ICLR 2022.
 4. G-cut on the cosines of z between neighbours, at the threshold with the best balance on training identities.
 
 Simplified, and why: the AND filter is a perceptron over the sequence of similarities where the paper has a bi-LSTM over
-the neighbours' features, because counts then carry over to identities of any look, and a step takes a millisecond. The
-GCN starts as the identity, so that untrained it is the mean of the neighbours: a random start falls behind that on sets
-with few identities.
+the neighbours' features, because the counts then transfer to new identities, and a step takes a millisecond. The GCN is
+initialised as the identity, so that untrained it is the mean of the neighbours: a random initialisation does worse on
+sets with few identities.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 from kinfolk.cluster._internal.common_neighbors import common_neighbors
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned._base import LearnedClusterer, Settings, falling, score_blocks
+from kinfolk.cluster.learned._base import LearnedClusterer, Settings, cosine_decay, score_blocks
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encode import encode_on, vectors_of
@@ -50,9 +50,9 @@ from kinfolk.rerank.k_reciprocal import reciprocal_rows
 from kinfolk.training.metric import ConfusedClasses, nearest_of
 from kinfolk.training.session import Session
 
-ETA, BETA = 0.5, 0.5
-HIDDEN, FILTER_ROWS, FILTER_RATE = 64, 512, 3e-3
-CLASSES, ITEMS, RATE = 24, 6, 3e-4
+ETA, BETA = 0.5, 0.5  # of the paper
+HIDDEN, FILTER_ROWS, FILTER_RATE = (64, 512, 3e-3)  # width, batch and learning rate of the filter: it converges in 300
+CLASSES, ITEMS, RATE = (24, 6, 3e-4)  # batch and learning rate of the GCN, chosen on halves of the training parts
 
 
 class Structure(NamedTuple):
@@ -67,7 +67,7 @@ class Structure(NamedTuple):
 
 
 class AndFilter(nn.Module):
-    """Which share of a row's k neighbours to keep, from their tests: (b, k, 2) -> (b,) between 0 and 1.
+    """The share of a row's k neighbours to keep, from their tests: (b, k, 2) -> (b,) between 0 and 1.
 
     >>> AndFilter(5)(torch.zeros(3, 5, 2)).shape
     torch.Size([3])
@@ -80,7 +80,7 @@ class AndFilter(nn.Module):
         self.last = nn.Linear(HIDDEN, 1)
 
     def forward(self, tests: Tensor) -> Tensor:  # noqa: D102
-        missing = self.k - tests.shape[1]  # of a set with fewer rows than that
+        missing = self.k - tests.shape[1]  # a set of k rows or fewer
         return self.last(self.layers(nn.functional.pad(tests, (0, 0, 0, missing)).flatten(1))).sigmoid().squeeze(-1)
 
 
@@ -96,12 +96,23 @@ class AdaNetwork(nn.Module):
 class AdaNets(LearnedClusterer[Structure]):
     """Ada-NETS, learned from labelled identities: see the module's text.
 
-    k             neighbours of a row to choose from; "auto": the mean class size of a training row, 10 to 80
-    steps         of the filter and of the GCN, each of the three times they are trained
-    max_size      no cluster gets larger
+    Parameters
+    ----------
+    k : neighbours of a row to choose from; "auto": the mean class size of a training row, 10 to 80.
+    steps : training steps of the filter, and as many of the GCN, for each of the two networks.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same model on one machine.
+    show_progress : bars on a terminal.
+
+    Attributes
+    ----------
+    k_, settings_, score_ : the k, the threshold of G-cut and (F_P + F_B) / 2 on the training identities.
+    labels_ : (n,) clusters by falling size, after fit_predict.
 
     Memory: the graph, 8 bytes a neighbour for its tests, two copies of the features.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.celeb_like(40)
     >>> train, test = fs.part("train"), fs.part("test")
@@ -135,7 +146,7 @@ class AdaNets(LearnedClusterer[Structure]):
         self, net: nn.Module, inputs: Structure, classes: NDArray[np.int64], rows: NDArray[np.int64], session: Session
     ) -> None:
         assert isinstance(net, AdaNetwork)
-        down = partial(falling, steps=self.steps)
+        down = partial(cosine_decay, steps=self.steps)
         kept, device = net.filter.to(best_device()), best_device()
         counts = best_counts(classes[inputs.indices] == classes[:, None])
         best = torch.from_numpy((counts / self.k_).astype(np.float32))
@@ -160,7 +171,7 @@ class AdaNets(LearnedClusterer[Structure]):
 
     @torch.inference_mode()
     def _counts(self, net: nn.Module, inputs: Structure) -> NDArray[np.int64]:
-        """Return how many neighbours each row keeps, 1 or more: (n,)."""
+        """Return the number of neighbours each row keeps, 1 or more: (n,)."""
         assert isinstance(net, AdaNetwork)
         share = net.filter(torch.from_numpy(inputs.tests).to(best_device())).cpu().numpy()
         return np.clip(np.rint(share * self.k_), 1, inputs.indices.shape[1]).astype(np.int64)
@@ -210,7 +221,7 @@ def structure_space(unit: NDArray[np.float32], g: NeighborGraph) -> Structure:
 
 
 def best_counts(kin: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many of the first neighbours have the best Q, from which of them are kin: (n, k) -> (n,), 1 to k.
+    """Return the number of first neighbours with the best Q, from which of them are kin: (n, k) -> (n,), 1 to k.
 
     >>> best_counts(np.array([[True, True, False, False], [False, False, False, False]]))
     array([2, 1])

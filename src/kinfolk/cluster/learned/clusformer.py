@@ -1,29 +1,29 @@
-r"""Clusformer: a transformer reads a row's neighbours as a sentence and says which of them belong to it.
+r"""Clusformer: a transformer classifies which neighbours of a row are of its identity.
 
 Nguyen, Bui, Duong, Bui, Luu, "Clusformer: A Transformer Based Clustering Approach to Unsupervised Large-Scale Face and
 Visual Landmark Recognition", CVPR 2021.
 
-1. A sentence is a row and its k nearest neighbours, in rank order. With x_0 the row itself and C_ab = cos(x_a, x_b),
-   the word of neighbour a is
+1. A sequence is a row and its k nearest neighbours, in rank order. With x_0 the row itself and C_ab = cos(x_a, x_b),
+   the token of neighbour a is
 
        t_a = C_a W_C + x_a W_X,       W_C (k + 1, m),  W_X (d, m)
 
-2. Transformer encoder layers over the words (`kinfolk.nn.TransformerLayer`, self attention, no further positions: the
-   columns of W_C are ranks). Each neighbour is then judged against the row,
+2. Transformer encoder layers over the tokens (`kinfolk.nn.TransformerLayer`, self attention, no position encoding: the
+   columns of W_C are ranks). Each neighbour is then scored against the row,
 
        e_a = w C_0a + MLP([t_a, t_a * t_0]),       p_a = sigmoid(a e_a + b)
 
    trained with the cross-entropy of "neighbour a is of the row's identity".
 
-3. Linking. Two rows are joined where both say so: s_ij = (p_ij + p_ji) / 2, with p_ji = 0 where i is no neighbour of j.
+3. Linking. Both directions of an edge count: s_ij = (p_ij + p_ji) / 2, with p_ji = 0 where i is no neighbour of j.
    The clusters are those of G-cut on s; two larger clusters need `guard` edges for each row of the smaller one.
 
-Threshold and guard have the best balance on training identities.
+Threshold and guard are those with the best (F_P + F_B) / 2 on training identities.
 
-Simplified, and why: words hold the cosines of the neighbours with each other beside the features, because a word of
-features alone learns the directions of the training identities, and there are few; they are m = 32 wide and there are
-two layers where the paper has 256 and more. The paper links what is judged to belong; the mutual vote and the guard
-keep one wrong judgement from joining two identities.
+Simplified, and why: tokens hold the cosines of the neighbours with each other beside the features, because tokens of
+features alone fit the directions of the training identities, and there are few; they are m = 32 wide and there are
+two layers where the paper has 256 and more. The paper links every edge classified as positive; the mutual score and the
+guard keep one wrong edge from joining two identities.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned._base import LearnedClusterer, Nearest, Settings, falling, score_blocks, with_scores
+from kinfolk.cluster.learned._base import LearnedClusterer, Nearest, Settings, cosine_decay, score_blocks, with_scores
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn import TransformerLayer, make_attention
 from kinfolk.nn.attention import cosines
@@ -46,22 +46,23 @@ from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import take
 from kinfolk.training.session import Session
 
-WIDTH, HEADS, LAYERS, RATE, FIRST_WEIGHT = 32, 2, 2, 2e-3, 10.0
-PROBES = 48
-GUARDS, THRESHOLDS = (1.0, 2.0, 4.0), (0.5, 0.6, 0.7, 0.8, 0.9)
+WIDTH, HEADS, LAYERS = (32, 2, 2)  # 64 wide with 4 heads is twice as slow and within a point
+RATE, BATCH = 2e-3, 48  # learning rate, sequences of a training step
+FIRST_WEIGHT = 10.0  # of the cosine, so that untrained the order of the cosines decides
+GUARDS, THRESHOLDS = ((1.0, 2.0, 4.0), (0.5, 0.6, 0.7, 0.8, 0.9))  # settings of the linking to choose from
 
 
-class Sentences(nn.Module):
+class NeighborClassifier(nn.Module):
     """The log odds that each neighbour is of the row's identity: x (B, 1 + L, d), L up to k  ->  (B, L).
 
-    >>> Sentences(dim=4, k=5)(torch.ones(2, 4, 4)).shape
+    >>> NeighborClassifier(dim=4, k=5)(torch.ones(2, 4, 4)).shape
     torch.Size([2, 3])
     """
 
     def __init__(self, dim: int, k: int) -> None:  # noqa: D107
         super().__init__()
         self.size = k + 1
-        self.relations, self.features = nn.Linear(self.size, WIDTH), nn.Linear(dim, WIDTH, bias=False)
+        self.relations, self.features = (nn.Linear(self.size, WIDTH), nn.Linear(dim, WIDTH, bias=False))
         self.layers = nn.ModuleList(
             TransformerLayer(WIDTH, make_attention("self", WIDTH, self.size, width=WIDTH, heads=HEADS), 2 * WIDTH)
             for _ in range(LAYERS)
@@ -71,24 +72,35 @@ class Sentences(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # noqa: D102
         among = cosines(x)
-        missing = self.size - x.shape[1]  # of a set with fewer rows than that
-        words = self.relations(nn.functional.pad(among, (0, missing))) + self.features(x)
+        missing = self.size - x.shape[1]  # a set of k rows or fewer
+        tokens = self.relations(nn.functional.pad(among, (0, missing))) + self.features(x)
         for layer in self.layers:
-            words = layer(words)
-        row, others = words[:, :1], words[:, 1:]
-        judged = self.judge(torch.cat([others, others * row], dim=-1)).squeeze(-1)
-        return self.weight * (among[:, 0, 1:] - 1) + judged
+            tokens = layer(tokens)
+        row, others = tokens[:, :1], tokens[:, 1:]
+        scored = self.judge(torch.cat([others, others * row], dim=-1)).squeeze(-1)
+        return self.weight * (among[:, 0, 1:] - 1) + scored
 
 
 class Clusformer(LearnedClusterer[Nearest]):
     """Clusformer, learned from labelled identities: see the module's text.
 
-    k             neighbours of a row; "auto": the mean class size of a training row, 10 to 80
-    steps         of training, for each of the two networks
-    max_size      no cluster gets larger
+    Parameters
+    ----------
+    k : neighbours of a row; "auto": the mean class size of a training row, 10 to 80.
+    steps : training steps of each of the two networks.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same model on one machine.
+    show_progress : bars on a terminal.
 
-    Memory: the graph, 32 bytes an edge for the mutual votes, the features.
+    Attributes
+    ----------
+    k_, settings_, score_ : the k, threshold and guard of G-cut, and (F_P + F_B) / 2 on the training identities.
+    labels_ : (n,) clusters by falling size, after fit_predict.
 
+    Memory: the graph, 32 bytes an edge for the mutual scores, the features.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.celeb_like(40)
     >>> train, test = fs.part("train"), fs.part("test")
@@ -112,8 +124,8 @@ class Clusformer(LearnedClusterer[Nearest]):
         self.random_state = random_state
         self.show_progress = show_progress
 
-    def _network(self) -> Sentences:
-        return Sentences(self.n_features_in_, self.k_)
+    def _network(self) -> NeighborClassifier:
+        return NeighborClassifier(self.n_features_in_, self.k_)
 
     def _inputs(self, unit: NDArray[np.float32]) -> Nearest:
         return Nearest(unit, np.asarray(self._nearest(unit).indices))
@@ -126,54 +138,54 @@ class Clusformer(LearnedClusterer[Nearest]):
         features = torch.from_numpy(inputs.unit).to(device)
 
         def loss(step: int) -> Tensor:
-            some = session.rng("sentences", step).choice(rows, min(PROBES, len(rows)), replace=False)
+            some = session.rng("sentences", step).choice(rows, min(BATCH, len(rows)), replace=False)
             neighbors = inputs.indices[some]
             same = torch.from_numpy(classes[neighbors] == classes[some, None]).float().to(device)
-            return nn.functional.binary_cross_entropy_with_logits(net(_sentences(features, some, neighbors)), same)
+            return nn.functional.binary_cross_entropy_with_logits(net(_sequences(features, some, neighbors)), same)
 
         optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.01)
-        session.run("sentences", self.steps, net, optimizer, loss, schedule=partial(falling, steps=self.steps))
+        session.run("sentences", self.steps, net, optimizer, loss, schedule=partial(cosine_decay, steps=self.steps))
 
     def _scores(self, net: nn.Module, inputs: Nearest) -> NDArray[np.float32]:
         net.to(best_device())
         features = torch.from_numpy(inputs.unit).to(best_device())
 
         def score(some: NDArray[np.int64]) -> NDArray[np.float32]:
-            return net(_sentences(features, some, inputs.indices[some])).cpu().numpy()
+            return net(_sequences(features, some, inputs.indices[some])).cpu().numpy()
 
         return score_blocks(inputs.indices, inputs.unit.shape[1], score)
 
     def _choices(self, edges: NeighborGraph, classes: NDArray[np.int64]) -> Iterator[Settings]:
-        votes = mutual_votes(edges)
-        yield dict(threshold=GCut(k=votes.k).tune(votes, classes).threshold, guard=None)
+        mutual = mutual_scores(edges)
+        yield dict(threshold=GCut(k=mutual.k).tune(mutual, classes).threshold, guard=None)
         for guard in GUARDS:
             for threshold in THRESHOLDS:
                 yield dict(threshold=threshold, guard=guard)
 
     def _link(self, edges: NeighborGraph, **settings: Any) -> NDArray[np.integer]:
-        votes = mutual_votes(edges)
-        return GCut(k=votes.k, **settings).fit(votes).labels_
+        mutual = mutual_scores(edges)
+        return GCut(k=mutual.k, **settings).fit(mutual).labels_
 
 
-def _sentences(features: Tensor, rows: NDArray[np.integer], neighbors: NDArray[np.integer]) -> Tensor:
+def _sequences(features: Tensor, rows: NDArray[np.integer], neighbors: NDArray[np.integer]) -> Tensor:
     """Return the rows and their neighbours: features (n, d), rows (b,), neighbors (b, k)  ->  (b, 1 + k, d)."""
     nodes = np.concatenate([rows[:, None], neighbors], axis=1).astype(np.int64)
     return take(features, torch.from_numpy(nodes).to(features.device))
 
 
-def mutual_votes(edges: NeighborGraph) -> NeighborGraph:
+def mutual_scores(edges: NeighborGraph) -> NeighborGraph:
     """Return the edges with the mean of p_ij and p_ji, which is 0 where i is no neighbour of j; each row best first.
 
     >>> edges = NeighborGraph(np.array([[1], [0], [0]], np.int32), np.array([[0.8], [0.6], [0.4]], np.float32), 3)
-    >>> mutual_votes(edges).similarities.ravel().round(2)
+    >>> mutual_scores(edges).similarities.ravel().round(2)
     array([0.7, 0.7, 0.2], dtype=float32)
     """
     n, k = edges.indices.shape
     rows, others = np.repeat(np.arange(n), k), np.ravel(edges.indices).astype(np.int64)
-    said = np.ravel(edges.similarities)
+    p = np.ravel(edges.similarities)
     there = rows * n + others
     order = np.argsort(there)
     back = others * n + rows
     place = order[np.minimum(np.searchsorted(there, back, sorter=order), len(order) - 1)]
-    answered = np.where(there[place] == back, said[place], np.float32(0.0))
-    return with_scores(edges.indices, ((said + answered) / 2).astype(np.float32).reshape(n, k))
+    reverse = np.where(there[place] == back, p[place], np.float32(0.0))
+    return with_scores(edges.indices, ((p + reverse) / 2).astype(np.float32).reshape(n, k))

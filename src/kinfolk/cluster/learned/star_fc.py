@@ -1,11 +1,11 @@
-r"""STAR-FC: a GCN that judges edges, trained on sub-graphs that keep their structure, then parsing of the graph.
+r"""STAR-FC: a GCN that classifies edges, trained on sub-graphs that keep their structure, then parsing of the graph.
 
 Shen, Li, Zhu, Duan, Zhou, Lu, Zhou, "Structure-Aware Face Clustering on a Large-Scale Graph with 10^7 Nodes", CVPR
 2021.
 
 1. Sampling. A batch is a sub-graph with the structure of the whole one: some seed identities, the identities nearest to
    them, and a random part of the rows of each (`kinfolk.training.metric.ConfusedClasses`). All edges of the neighbour
-   graph between these rows are judged.
+   graph between these rows are classified.
 
 2. GCN and edge classifier. On the graph of the k nearest neighbours
 
@@ -13,20 +13,19 @@ Shen, Li, Zhu, Duan, Zhou, Lu, Zhou, "Structure-Aware Face Clustering on a Large
 
    trained with the cross-entropy of "i and j are of one identity".
 
-3. Parsing. Edges with p below \tau_1 go. Of the others the node intimacy is asked, with N_i the rows still joined to i,
-   and i itself; edges below \tau_2 go, and the connected parts are the clusters:
+3. Parsing. Edges with p below \tau_1 are removed. With N_i the rows that the others join to i, and i itself, edges
+   whose node intimacy is below \tau_2 are removed, and the connected components are the clusters:
 
        NI_ij = max(c / |N_i|, c / |N_j|),     c = |N_i and N_j|
 
-4. Refinement. A row that parsing left alone joins the cluster of its most probable neighbour, if that edge passed
-   \tau_1.
+4. Refinement. A row without an edge left joins the cluster of its most probable neighbour, if that edge passed \tau_1.
 
-\tau_1 and \tau_2 have the best balance on training identities.
+\tau_1 and \tau_2 are those with the best (F_P + F_B) / 2 on training identities.
 
 Simplified, and why: the rows of a batch are aggregated over their neighbours in the whole graph, not only over those
-that were sampled, so that training and use see the same neighbourhoods. The classifier sees the product of two rows and
-their cosine where the paper has both rows side by side: the same edge then has one score, and what is learned
-is about similarity, not about the directions of the training identities. The paper trains one network on 0.5 M faces.
+that were sampled, so that training and use have the same neighbourhoods. The classifier is given the product of two
+rows and their cosine where the paper has both rows side by side: the score is then symmetric, and the classifier
+learns similarity, not the directions of the training identities. The paper trains one network on 0.5 M faces.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from kinfolk.cluster._internal.base import by_size
 from kinfolk.cluster._internal.common_neighbors import common_neighbors
 from kinfolk.cluster._internal.union_find import connected
 from kinfolk.cluster.gcut import GCut
-from kinfolk.cluster.learned._base import LearnedClusterer, Nearest, Settings, falling, score_blocks, with_scores
+from kinfolk.cluster.learned._base import LearnedClusterer, Nearest, Settings, cosine_decay, score_blocks, with_scores
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encode import encode_all, vectors_of
@@ -53,9 +52,10 @@ from kinfolk.nn.encoder import Encoder, EncoderConfig, take
 from kinfolk.training.metric import ConfusedClasses, nearest_of
 from kinfolk.training.session import Session
 
-HIDDEN, RATE, FIRST_WEIGHT = 64, 1e-3, 10.0
-CLASSES, ITEMS = 24, 12
-PROBABILITIES = (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
+HIDDEN, RATE = 64, 1e-3  # width and learning rate of the classifier
+FIRST_WEIGHT = 10.0  # of the cosine, so that untrained the order of the cosines decides
+CLASSES, ITEMS = 24, 12  # of a batch, chosen on halves of the training parts
+PROBABILITIES = (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)  # \tau_1 to choose from
 
 
 class EdgeClassifier(nn.Module):
@@ -90,12 +90,23 @@ class StarNetwork(nn.Module):
 class StarFC(LearnedClusterer[Nearest]):
     """STAR-FC, learned from labelled identities: see the module's text.
 
-    k             neighbours of a row; "auto": the mean class size of a training row, 10 to 80
-    steps         of training, for each of the two networks
-    max_size      no cluster gets larger
+    Parameters
+    ----------
+    k : neighbours of a row; "auto": the mean class size of a training row, 10 to 80.
+    steps : training steps of each of the two networks.
+    max_size : no cluster gets larger.
+    random_state : the same number gives the same model on one machine.
+    show_progress : bars on a terminal.
+
+    Attributes
+    ----------
+    k_, settings_, score_ : the k, the two thresholds and (F_P + F_B) / 2 on the training identities.
+    labels_ : (n,) clusters by falling size, after fit_predict.
 
     Memory: the graph, the edges that pass, three copies of the features.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.celeb_like(40)
     >>> train, test = fs.part("train"), fs.part("test")
@@ -143,7 +154,7 @@ class StarFC(LearnedClusterer[Nearest]):
             return nn.functional.binary_cross_entropy_with_logits(log_odds, same) if len(one) else 0.0 * z.sum()
 
         optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=0.0)
-        session.run("edges", self.steps, net, optimizer, loss, schedule=partial(falling, steps=self.steps))
+        session.run("edges", self.steps, net, optimizer, loss, schedule=partial(cosine_decay, steps=self.steps))
 
     def _scores(self, net: nn.Module, inputs: Nearest) -> NDArray[np.float32]:
         assert isinstance(net, StarNetwork)
@@ -168,20 +179,20 @@ class StarFC(LearnedClusterer[Nearest]):
 
 
 def edges_between(rows: NDArray[np.int64], indices: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the edges of the graph that begin and end in these rows, as places among the rows: (e,) and (e,).
+    """Return the edges of the graph that begin and end in these rows, as positions among the rows: (e,) and (e,).
 
     >>> edges_between(np.array([2, 0]), np.array([[1], [0], [0]]))
     (array([0]), array([1]))
     """
-    place = np.full(len(indices), -1)
-    place[rows] = np.arange(len(rows))
-    ends = place[indices[rows]]
+    position = np.full(len(indices), -1)
+    position[rows] = np.arange(len(rows))
+    ends = position[indices[rows]]
     one, column = np.nonzero(ends >= 0)
     return one, ends[one, column]
 
 
 def node_intimacy(indices: NDArray[np.integer], kept: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return NI of the kept edges in the graph that they make, -1 for the others: indices, kept (n, k) -> (n, k).
+    """Return NI of the kept edges in the graph of these edges, -1 for the others: indices, kept (n, k) -> (n, k).
 
     >>> node_intimacy(np.array([[1], [0], [1]]), np.array([[True], [True], [False]]))
     array([[ 1.],
