@@ -93,3 +93,31 @@ def local_blurring(query, gallery, n, temperature):
         W = np.exp(G[first] @ G[first].T / temperature)
         row[first] = 1 - (W / W.sum(axis=1, keepdims=True)) @ G[first] @ p
     return result
+
+
+def generated(n_queries, n_gallery, n_classes=8, dim=6, noise=0.5, seed=0):
+    """Return queries and gallery of random classes."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((n_classes, dim))
+    n = n_queries + n_gallery
+    X = centres[rng.integers(n_classes, size=n)] + noise * rng.standard_normal((n, dim))
+    return X[:n_queries], X[n_queries:]
+
+
+def whole(ranking):
+    """Return the distances of a ranking of the whole gallery, in the order of the gallery."""
+    D = np.empty(ranking.distances.shape)
+    np.put_along_axis(D, ranking.indices.astype(int), ranking.distances, axis=1)
+    return D
+
+
+def reid_scores(ranking, query, gallery):
+    """mAP^R and R1, gallery items of the query's identity and camera left out, queries without a match too."""
+    precisions, first = [], []
+    for order, label, camera in zip(ranking.indices, query.labels, query.cameras, strict=True):
+        same = gallery.labels[order] == label
+        hits = np.flatnonzero(same[~(same & (gallery.cameras[order] == camera))])
+        if len(hits):
+            precisions.append(np.mean(np.arange(1, len(hits) + 1) / (hits + 1)))
+            first.append(hits[0] == 0)
+    return 100 * np.mean(precisions), 100 * np.mean(first)

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import over_spans
 from kinfolk._core.progress import progress
 from kinfolk._core.threads import thread_count
 from kinfolk.features import Matrix, as_matrix, unit_rows
-from kinfolk.rerank._ranking import SPARE, forget_all_but, keep_best
+from kinfolk.rerank._heap import offer, sort_heap
 
 KEPT_BYTES = 1 << 30  # products of queries and gallery beyond this are computed again instead of kept
-STRIP_ROWS, TASK_COLUMNS, TASK_ROWS = 1024, 1024, 64
-LANES = 64  # similarities looked at together
+STRIP_ROWS = 1024  # rows of a product: fewer make it slower, more take memory
+TASK_COLUMNS, TASK_ROWS = 1024, 64  # about what a worker multiplies, and offers to its rows, at a time
+LANES = 64  # similarities compared with their limits together, by vector instructions
 
 
 class Neighbors(NamedTuple):
@@ -44,13 +46,14 @@ class Pool:
     """
 
     def __init__(self, query: Matrix, gallery: Matrix, show_progress: bool = True) -> None:
-        asked, known = as_matrix(query), as_matrix(gallery)
-        if asked.shape[1] != known.shape[1]:
-            raise InputError(f"the queries have {asked.shape[1]} dimensions, the gallery {known.shape[1]}")
-        self.n_queries, self.n_gallery = len(asked), len(known)
-        self.unit = np.empty((len(self), known.shape[1]), dtype=np.float32)
-        unit_rows(asked, out=self.query)
-        unit_rows(known, out=self.gallery)
+        (self.n_queries, query_dim), (self.n_gallery, dim) = as_matrix(query).shape, as_matrix(gallery).shape
+        if query_dim != dim:
+            raise InputError(f"the queries have {query_dim} dimensions, the gallery {dim}")
+        self.unit = np.empty((len(self), dim), dtype=np.float32)
+        for rows, place in ((query, self.query), (gallery, self.gallery)):
+            unit = unit_rows(rows, out=place)
+            if unit is not place:  # rows that were of length one already
+                place[:] = unit
         self.show_progress = show_progress
         self._kept: NDArray[np.float32] | None = None
 
@@ -67,19 +70,19 @@ class Pool:
         """The unit vectors of the gallery: (ng, d)."""
         return self.unit[self.n_queries :]
 
-    def ask_instead(self, unit: NDArray[np.float32]) -> None:
+    def replace_queries(self, unit: NDArray[np.float32]) -> None:
         """Put other unit vectors in the place of the queries: (nq, d)."""
         self.query[:] = unit
         self._kept = None
 
     def similarities(self, start: int, stop: int) -> NDArray[np.float32]:
-        """Return the cosines of queries start to stop with the gallery, the caller's own: (stop - start, ng)."""
+        """Return the cosines of queries start to stop with the gallery, as a new array: (stop - start, ng)."""
         if self._kept is not None:
             return self._kept[start:stop].copy()
         return self.query[start:stop] @ self.gallery.T
 
     def distances(self, start: int, stop: int) -> NDArray[np.float32]:
-        """Return 1 - cosine of queries start to stop with the gallery, the caller's own: (stop - start, ng)."""
+        """Return 1 - cosine of queries start to stop with the gallery, as a new array: (stop - start, ng)."""
         similarities = self.similarities(start, stop)
         return np.subtract(np.float32(1), similarities, out=similarities).clip(0, 2, out=similarities)
 
@@ -87,10 +90,11 @@ class Pool:
         """Return the k nearest others of every row, or all others where there are fewer, by exact search.
 
         s_ij = <x_i, x_j> is computed for i <= j only, strip after strip, and offered to the lists of both: half of the
-        operations of a search. One worker a core multiplies and offers: pools of BLAS and numba that take turns would
-        wait for each other. The products of queries and gallery are kept for `similarities` if they fit into 1 GiB.
+        operations of a search. Each core has one worker that multiplies and offers: thread pools of BLAS and numba
+        that alternate would wait for each other. Products of queries and gallery are kept for `similarities` if they
+        fit into 1 GiB.
 
-        Memory: 16 bytes a neighbour, a strip of 1024 rows, and what is kept.
+        Memory: 8 bytes a neighbour, a strip of 1024 rows, and what is kept.
 
         >>> Pool([[1, 0.0]], [[0, 2.0], [1, 1]]).neighbors(1).indices.ravel()
         array([2, 2, 0], dtype=int32)
@@ -98,9 +102,9 @@ class Pool:
         n, nq = len(self), self.n_queries
         k = min(k, n - 1)
         lists = _Lists(
-            np.empty((n, 2 * k + SPARE), dtype=np.float32),
-            np.empty((n, 2 * k + SPARE), dtype=np.int32),
-            np.zeros(n, dtype=np.int32),
+            np.empty((n, k), dtype=np.float32),
+            np.empty((n, k), dtype=np.int32),
+            np.zeros(n, dtype=np.int64),
             np.full(n, -np.inf, dtype=np.float32),
             np.ones(n, dtype=np.float32),
         )
@@ -117,38 +121,38 @@ class Pool:
                     S = strip[: (stop - start) * (right - left)].reshape(stop - start, right - left)
                     if start < nq <= left and self._kept is not None:
                         S = self._kept[start:stop]
-                    self._compare(S, start, left, k, lists, workers)
+                    self._compare(S, start, left, lists, workers)
                 advance(stop - start)
-        indices, similarities = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
-        _finish(lists.keys, lists.rows, lists.counts, indices, similarities)
-        return Neighbors(indices, similarities, lists.lowest)
+        over_spans(lambda first, last: _sort_lists(first, last, lists.keys, lists.rows), n)
+        return Neighbors(lists.rows, np.negative(lists.keys, out=lists.keys), lists.lowest)
 
     def _compare(
-        self, S: NDArray[np.float32], start: int, left: int, k: int, lists: _Lists, workers: ThreadPoolExecutor
+        self, S: NDArray[np.float32], start: int, left: int, lists: _Lists, workers: ThreadPoolExecutor
     ) -> None:
-        """Fill S with the products of the rows from `start` on and those from `left` on; offer each to the other."""
+        """Fill S with the products of the rows from `start` on and those from `left` on; add each to both lists."""
         stop = start + S.shape[0]
 
-        def some_columns(span: tuple[int, int]) -> None:
-            part = S[:, span[0] : span[1]]
-            np.matmul(self.unit[start:stop], self.unit[left + span[0] : left + span[1]].T, out=part)
-            beyond = max(stop - left - span[0], 0)  # pairs of the strip's own rows are offered once, to the rows
-            _offer_to_columns(part[:, beyond:], start, left + span[0] + beyond, k, *lists)
+        def to_columns(span: tuple[int, int]) -> None:
+            np.matmul(self.unit[start:stop], self.unit[left + span[0] : left + span[1]].T, out=S[:, span[0] : span[1]])
+            beyond = max(stop - left, span[0])  # pairs of the strip's own rows are offered once, by `to_rows`
+            _offer_to_columns(S, beyond, span[1], start, left, *lists)
 
-        def some_rows(span: tuple[int, int]) -> None:
-            _offer_to_rows(S[span[0] : span[1]], start + span[0], left, k, *lists)
+        def to_rows(span: tuple[int, int]) -> None:
+            _offer_to_rows(S, span[0], span[1], start, left, *lists)
 
-        list(workers.map(some_columns, _fair_spans(S.shape[1], TASK_COLUMNS)))
-        list(workers.map(some_rows, _fair_spans(S.shape[0], TASK_ROWS)))
+        list(workers.map(to_columns, _fair_spans(S.shape[1], TASK_COLUMNS)))
+        list(workers.map(to_rows, _fair_spans(S.shape[0], TASK_ROWS)))
 
 
 class _Lists(NamedTuple):
-    """Candidates of each row while they are found: their keys and rows, how many, the k-th similarity, the lowest."""
+    """The nearest so far of each row: heaps of negative similarities and of rows, (n, k) each; and (n,) each their
+    sizes, the similarity that a new one must exceed, the lowest similarity of all.
+    """
 
     keys: NDArray[np.float32]
     rows: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    worst: NDArray[np.float32]
+    sizes: NDArray[np.int64]
+    limits: NDArray[np.float32]
     lowest: NDArray[np.float32]
 
 
@@ -167,79 +171,63 @@ def _fair_spans(size: int, step: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(cuts) if a < b]
 
 
-@nb.njit(cache=True)
-def _offer(similarity, other, row, k, keys, rows, counts, worst) -> None:  # type: ignore[no-untyped-def]
-    """Write a neighbour down; keys are similarities below zero, so that the smallest is the best."""
-    at = counts[row]
-    keys[row, at], rows[row, at] = -similarity, other
-    at += 1
-    if at == keys.shape[1]:
-        worst[row] = -forget_all_but(k, keys[row], rows[row])
-        at = k
-    counts[row] = at
+@nb.njit(nogil=True, cache=True)
+def _offer(similarity, other, row, keys, rows, sizes, limits) -> None:  # type: ignore[no-untyped-def]
+    """Add a neighbour to the list of a row."""
+    sizes[row] = offer(-similarity, np.int32(other), sizes[row], keys[row], rows[row])
+    if sizes[row] == keys.shape[1]:
+        limits[row] = -keys[row, 0]
 
 
-@nb.njit(cache=True)
-def _some_above(chunk, limit, lowest) -> bool:  # type: ignore[no-untyped-def]
-    """Say if one of the similarities is above the limit, and lower `lowest` to them; (LANES,) each but the limit.
+@nb.njit(nogil=True, cache=True)
+def _any_above(similarities, limits, lowest) -> bool:  # type: ignore[no-untyped-def]
+    """Return whether a similarity is above its limit, and lower `lowest` to the similarities: (LANES,) each.
 
     Without a branch, and counted in four bytes: only so it becomes instructions for many at once.
     """
     above = np.int32(0)
-    for lane in range(chunk.shape[0]):
-        similarity = chunk[lane]
-        above += np.int32(similarity > limit)
-        lowest[lane] = similarity if similarity < lowest[lane] else lowest[lane]
-    return bool(above > 0)
-
-
-@nb.njit(cache=True)
-def _some_above_theirs(chunk, limits, lowest) -> bool:  # type: ignore[no-untyped-def]
-    """Do the same with a limit for each."""
-    above = np.int32(0)
-    for lane in range(chunk.shape[0]):
-        similarity = chunk[lane]
+    for lane in range(len(similarities)):
+        similarity = similarities[lane]
         above += np.int32(similarity > limits[lane])
         lowest[lane] = similarity if similarity < lowest[lane] else lowest[lane]
     return bool(above > 0)
 
 
 @nb.njit(nogil=True, cache=True)
-def _offer_to_rows(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
-    """Offer the columns to the rows, all but each row itself."""
-    lowest_here = np.empty(LANES, dtype=S.dtype)
-    for i in range(S.shape[0]):
-        row, line = first_row + i, S[i]
-        lowest_here[:] = lowest[row]
-        for left in range(0, len(line), LANES):
-            chunk = line[left : left + LANES]
-            if _some_above(chunk, worst[row], lowest_here):
-                for j in range(len(chunk)):
-                    other = first_column + left + j
-                    if chunk[j] > worst[row] and other != row:
-                        _offer(chunk[j], other, row, k, keys, rows, counts, worst)
-        lowest[row] = lowest_here.min()
+def _offer_to_rows(S, first, last, first_row, first_column, keys, rows, sizes, limits, lowest) -> None:  # type: ignore[no-untyped-def]
+    """Add the columns to the lists of the rows first..last - 1 of S, all but each row itself."""
+    limits_here, lowest_here = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
+    for i in range(first, last):
+        row = first_row + i
+        for lane in range(LANES):
+            limits_here[lane], lowest_here[lane] = limits[row], lowest[row]
+        for left in range(0, S.shape[1], LANES):
+            right = min(left + LANES, S.shape[1])
+            if _any_above(S[i, left:right], limits_here, lowest_here):
+                for j in range(left, right):
+                    if S[i, j] > limits[row] and first_column + j != row:
+                        _offer(S[i, j], first_column + j, row, keys, rows, sizes, limits)
+                for lane in range(LANES):
+                    limits_here[lane] = limits[row]
+        for lane in range(LANES):
+            lowest[row] = min(lowest[row], lowest_here[lane])
 
 
 @nb.njit(nogil=True, cache=True)
-def _offer_to_columns(S, first_row, first_column, k, keys, rows, counts, worst, lowest) -> None:  # type: ignore[no-untyped-def]
-    """Offer the rows to the columns, LANES columns after the other."""
-    for left in range(0, S.shape[1], LANES):
-        tile = S[:, left : left + LANES]
-        first = first_column + left
-        limits, lowest_here = worst[first : first + LANES], lowest[first : first + LANES]
+def _offer_to_columns(S, first, last, first_row, first_column, keys, rows, sizes, limits, lowest) -> None:  # type: ignore[no-untyped-def]
+    """Add the rows to the lists of the columns first..last - 1 of S, LANES columns at a time."""
+    for left in range(first, last, LANES):
+        right = min(left + LANES, last)
+        limits_here = limits[first_column + left : first_column + right]
+        lowest_here = lowest[first_column + left : first_column + right]
         for i in range(S.shape[0]):
-            chunk = tile[i]
-            if _some_above_theirs(chunk, limits[: len(chunk)], lowest_here):
-                for j in range(len(chunk)):
-                    if chunk[j] > limits[j]:
-                        _offer(chunk[j], first_row + i, first + j, k, keys, rows, counts, worst)
+            if _any_above(S[i, left:right], limits_here, lowest_here):
+                for j in range(left, right):
+                    if S[i, j] > limits_here[j - left]:
+                        _offer(S[i, j], first_row + i, first_column + j, keys, rows, sizes, limits)
 
 
-@nb.njit(parallel=True, cache=True)
-def _finish(keys, rows, counts, indices, similarities) -> None:  # type: ignore[no-untyped-def]
-    k = indices.shape[1]
-    for row in nb.prange(len(indices)):
-        keep_best(keys[row], rows[row], counts[row], k)
-        indices[row] = rows[row, :k]
-        similarities[row] = -keys[row, :k]
+@nb.njit(nogil=True, cache=True)
+def _sort_lists(first: int, last: int, keys: NDArray[np.float32], rows: NDArray[np.int32]) -> None:
+    for row in range(first, last):
+        sort_heap(keys[row], rows[row])

@@ -10,21 +10,29 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import is_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import over_spans
 from kinfolk._core.progress import progress
+from kinfolk.rerank._heap import offer, sort_heap
 
-TOP = 100
-BLOCK_BYTES = 64 << 20
-SPARE = 64  # places beyond k in a list of candidates: it is sorted only when they are full
+TOP = 100  # length of a list unless given: more than anybody looks at
+BLOCK_BYTES = 64 << 20  # distances computed at a time: large enough for a fast product, small beside the features
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking:
     """The best rows of the gallery for each query.
 
-    Shapes: indices (nq, top) int32, rows of the gallery; distances (nq, top) float32, rising; the lower gallery row
-    comes first among equals. `n_gallery` is the size of the gallery, `settings` what the method used, chosen or given.
+    Attributes
+    ----------
+    indices : (nq, top) int32, rows of the gallery, best first.
+    distances : (nq, top) float32, rising; of equal distances the lower gallery row comes first.
+    n_gallery : size of the gallery.
+    settings : of the method, given or chosen.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> r = kf.rerank.cosine([[1, 0]], [[0, 1], [2, 0], [1, 1]])
     >>> r
@@ -53,14 +61,14 @@ def rank_blocks(
     settings: Mapping[str, Any],
     show_progress: bool = True,
 ) -> Ranking:
-    """Rank the gallery for all queries from `distances(start, stop)`, a (stop - start, n_gallery) block of its own.
+    """Rank the gallery for all queries from `distances(start, stop)`, a (stop - start, n_gallery) block.
 
     Memory: blocks of 64 MiB and the result; with top=None that is 8 bytes a pair.
 
     >>> rank_blocks(lambda start, stop: np.array([[3, 1, 2]], dtype=np.float32), 1, 3, 2, {}).indices
     array([[1, 2]], dtype=int32)
     """
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
+    if top is not None and not is_whole(top):
         raise InputError(f"top must be a whole number from 1 on, or None for the whole gallery, not {top!r}")
     width = n_gallery if top is None else min(int(top), n_gallery)
     indices = np.empty((n_queries, width), dtype=np.int32)
@@ -69,59 +77,24 @@ def rank_blocks(
     with progress("ranking", n_queries, show_progress) as advance:
         for start in range(0, n_queries, step):
             stop = min(start + step, n_queries)
-            _best_first(distances(start, stop), indices[start:stop], values[start:stop])
+            _rank_block(distances(start, stop), indices[start:stop], values[start:stop])
             advance(stop - start)
     return Ranking(indices, values, n_gallery, settings)
 
 
-@nb.njit(cache=True)
-def keep_best(keys: NDArray[np.float32], rows: NDArray[np.int32], count: int, k: int) -> int:
-    """Sort the first `count` candidates by key and forget all but the k smallest; equal keys stay in their order."""
-    order = np.argsort(keys[:count], kind="mergesort")[:k]
-    keys[: len(order)], rows[: len(order)] = keys[order], rows[order]
-    return len(order)
+def _rank_block(block: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
+    """Write the smallest distances of each row, and their columns: (b, n) -> (b, top) twice."""
+    over_spans(lambda first, last: _smallest(first, last, block, indices, values), len(block))
 
 
-@nb.njit(cache=True)
-def forget_all_but(k: int, keys: NDArray[np.float32], rows: NDArray[np.int32]) -> np.float32:
-    """Move the k smallest keys to the front, the first among equals, in their order, and return the largest of them.
-
-    >>> keys, rows = np.float32([5, 1, 3, 3]), np.int32([0, 1, 2, 3])
-    >>> forget_all_but(2, keys, rows), rows[:2]
-    (3.0, array([1, 2], dtype=int32))
-    """
-    last = np.partition(keys, k - 1)[k - 1]
-    equal = k
-    for key in keys:
-        equal -= key < last
-    at = 0
-    for place in range(len(keys)):
-        if keys[place] < last or (keys[place] == last and equal > 0):
-            equal -= keys[place] == last
-            keys[at], rows[at] = keys[place], rows[place]
-            at += 1
-    return last
-
-
-@nb.njit(parallel=True, cache=True)
-def _best_first(distances: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
-    """Write the smallest distances of each row, and where they are: (b, n) -> (b, top) twice."""
-    n, top = distances.shape[1], indices.shape[1]
-    for q in nb.prange(len(distances)):
-        row = distances[q]
-        if 2 * top >= n:
-            order = np.argsort(row, kind="mergesort")[:top]
-            indices[q], values[q] = order, row[order]
-            continue
-        keys = np.empty(2 * top + SPARE, dtype=np.float32)
-        rows = np.empty(2 * top + SPARE, dtype=np.int32)
-        count, worst = 0, np.float32(np.inf)
-        for g in range(n):
-            if row[g] < worst or count < top:
-                keys[count], rows[count] = row[g], g
-                count += 1
-                if count == len(keys):
-                    worst = forget_all_but(top, keys, rows)
-                    count = top
-        keep_best(keys, rows, count, top)
-        indices[q], values[q] = rows[:top], keys[:top]
+@nb.njit(nogil=True, cache=True)
+def _smallest(
+    first: int, last: int, block: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]
+) -> None:
+    top = values.shape[1]
+    for q in range(first, last):
+        keys, rows, count = values[q], indices[q], 0
+        for g in range(block.shape[1]):
+            if count < top or block[q, g] < keys[0]:
+                count = offer(block[q, g], np.int32(g), count, keys, rows)
+        sort_heap(keys, rows)

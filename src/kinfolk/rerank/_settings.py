@@ -1,4 +1,4 @@
-"""Settings of a re-ranker: as given, as in the literature, or following the size of the classes."""
+"""Settings of a re-ranker: as given, as in the literature, or from the k that fits the classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_ranking, neighbors_to_choose
@@ -19,47 +20,52 @@ Preset = Literal["paper"] | None
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a re-ranker uses unless told: `paper` from the literature, `follow(k)` for classes that k fits."""
+    """The settings of a re-ranker: `paper` from the literature, `for_k(k)` where k fits the classes."""
 
     paper: Mapping[str, Any]
-    follow: Callable[[int], Mapping[str, Any]]
+    for_k: Callable[[int], Mapping[str, Any]]
 
-    def settle(
-        self, pool: Pool, preset: Preset, scale: int | None, **given: Any
+    def resolve(
+        self, pool: Pool, preset: Preset, class_k: int | None, **given: Any
     ) -> tuple[dict[str, Any], Neighbors | None]:
-        """Return all settings, and the neighbours of the pool where they were looked for to choose the settings.
+        """Return all settings, and the neighbours of the pool if they had to be searched for to choose k.
 
-        scale: the k that fits the classes, if it is known.
+        Parameters
+        ----------
+        class_k : the k that fits the classes; None: chosen on the pool, if a setting that was not given depends on it.
+        given : every setting by name, None where it was not given.
         """
         if preset not in (None, "paper"):
             raise InputError(f"preset must be 'paper' or None, not {preset!r}")
-        told = {name: value for name, value in given.items() if value is not None}
+        chosen = {name: value for name, value in given.items() if value is not None}
         neighbors = None
-        usual: Mapping[str, Any] = self.paper
+        defaults: Mapping[str, Any] = self.paper
         if preset is None:
-            usual = self.follow(1)
-            # what does not change with k needs no search
-            if any(self.follow(100)[name] != usual[name] for name in given.keys() - told.keys()):
-                if scale is None:
-                    neighbors, scale = pool_with_k(pool)
-                usual = self.follow(scale)
-        settings = {name: told.get(name, usual[name]) for name in given}
+            defaults = self.for_k(1)
+            # settings that do not change with k need no search
+            if any(self.for_k(100)[name] != defaults[name] for name in given.keys() - chosen.keys()):
+                if class_k is None:
+                    neighbors, class_k = neighbors_and_k(pool)
+                defaults = self.for_k(class_k)
+        settings = {name: chosen.get(name, defaults[name]) for name in given}
         for name, value in settings.items():
-            _check(name, value, whole=isinstance(self.paper[name], int))
+            if isinstance(self.paper[name], int):
+                check_whole(name, value)
+            else:
+                _check_number(name, value)
         return settings, neighbors
 
 
-def _check(name: str, value: Any, whole: bool) -> None:
-    kinds = int | np.integer if whole else int | float | np.number
-    if isinstance(value, bool) or not isinstance(value, kinds) or not value >= whole:
-        raise InputError(f"{name} must be a {'whole number from 1 on' if whole else 'number from 0 on'}, not {value!r}")
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= 0:
+        raise InputError(f"{name} must be a number from 0 on, not {value!r}")
 
 
-def pool_with_k(pool: Pool) -> tuple[Neighbors, int]:
+def neighbors_and_k(pool: Pool) -> tuple[Neighbors, int]:
     """Return the neighbours of the pool and the k that fits its classes (`kinfolk.kinship.choose_k`).
 
     >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
-    >>> 8 <= pool_with_k(Pool(rows[::11], rows))[1] <= 12
+    >>> 8 <= neighbors_and_k(Pool(rows[::11], rows))[1] <= 12
     True
     """
     neighbors = pool.neighbors(neighbors_to_choose(len(pool)))
@@ -67,21 +73,28 @@ def pool_with_k(pool: Pool) -> tuple[Neighbors, int]:
     return neighbors, k_for_ranking(KinshipNetwork.shipped(), graph)
 
 
-def lists_of(pool: Pool, found: Neighbors | None, entries: int) -> Neighbors:
-    """Return rank lists of `entries` rows, or of all, each beginning with the row itself; searched for unless found.
+def rank_lists(pool: Pool, neighbors: Neighbors | None, length: int) -> Neighbors:
+    """Return lists of `length` rows, or of all, each beginning with the row itself.
 
+    Parameters
+    ----------
+    neighbors : of the pool, if they are known; searched for where they are None or too few.
+
+    Examples
+    --------
     >>> pool = Pool([[1, 0.0]], [[0, 2.0], [1, 1]])
-    >>> lists_of(pool, None, 2).indices
+    >>> rank_lists(pool, None, 2).indices
     array([[0, 2],
            [1, 2],
            [2, 0]], dtype=int32)
     """
-    k = min(max(entries - 1, 1), len(pool) - 1)
-    if found is None or found.indices.shape[1] < k:
-        found = pool.neighbors(k)
+    k = min(max(length - 1, 1), len(pool) - 1)
+    if neighbors is None or neighbors.indices.shape[1] < k:
+        neighbors = pool.neighbors(k)
+    width = min(length, k + 1) - 1
     itself = np.arange(len(pool), dtype=np.int32)[:, None]
     return Neighbors(
-        np.hstack([itself, found.indices[:, :k]])[:, :entries],
-        np.hstack([np.ones_like(found.lowest)[:, None], found.similarities[:, :k]])[:, :entries],
-        found.lowest,
+        np.hstack([itself, neighbors.indices[:, :width]]),
+        np.hstack([np.ones_like(neighbors.lowest)[:, None], neighbors.similarities[:, :width]]),
+        neighbors.lowest,
     )

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from kinfolk._core.errors import InputError
+from kinfolk._core.checks import check_choice
 from kinfolk.enhance import GraphEnhancer
-from kinfolk.features import Matrix, as_matrix
+from kinfolk.features import Matrix, UnitRows
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking
-from kinfolk.rerank._settings import pool_with_k
+from kinfolk.rerank._settings import neighbors_and_k
 from kinfolk.rerank.cosine import cosine
 from kinfolk.rerank.expanded_cross_neighborhood import expanded_cross_neighborhood
 from kinfolk.rerank.k_reciprocal import k_reciprocal
@@ -46,27 +44,39 @@ def band(
 ) -> Ranking:
     """Enhance queries and gallery on their common graph, then rank by cosine, "qe", "lbr", "kr" or "ecn".
 
-    enhancer: a fitted GraphEnhancer; without one the label-free form is fitted to the rows. settings: of the ranking.
+    Parameters
+    ----------
+    query, gallery : features (nq, d) and (ng, d).
+    then : the ranking of the enhanced features, one of `METHODS`.
+    enhancer : a fitted GraphEnhancer; None: the label-free form is fitted to the rows.
+    random_state : of the label-free form.
+    top : length of the lists; None: the whole gallery.
+    show_progress : bars on a terminal.
+    settings : further arguments of the ranking.
 
-    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+    Returns
+    -------
+    Ranking
+        indices and distances (nq, top); its settings also have the enhancer's k.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.digits()
     >>> band(fs.features[:50], fs.features[50:], then="kr", top=10)
     Ranking(50 queries, top 10 of 1,747)
     """
-    if then not in METHODS:
-        raise InputError(f"the ranking must be one of {', '.join(METHODS)}, not {then!r}")
-    asked, known = as_matrix(query), as_matrix(gallery)
-    if asked.shape[1] != known.shape[1]:
-        raise InputError(f"the queries have {asked.shape[1]} dimensions, the gallery {known.shape[1]}")
-    together = np.concatenate([asked, known], dtype=np.float32)
-    own = enhancer is None
+    check_choice("the ranking", then, tuple(METHODS))
+    pool = Pool(query, gallery, show_progress)
+    rows, label_free = UnitRows(pool.unit), enhancer is None
     if enhancer is None:
-        enhancer = GraphEnhancer(random_state=random_state, show_progress=show_progress).fit(together)
-    Z = enhancer.transform(together)
-    if then != "cosine" and settings.get("preset") is None:
-        # enhanced neighbourhoods look more closed than they are: the size of the classes is that of the rows as given
-        settings.setdefault("scale", enhancer.k_ if own else pool_with_k(Pool(asked, known, show_progress))[1])
-    found = METHODS[then](Z[: len(asked)], Z[len(asked) :], top=top, show_progress=show_progress, **settings)
-    return replace(found, settings=dict(found.settings, enhancer_k=enhancer.k_))
+        enhancer = GraphEnhancer(random_state=random_state, show_progress=show_progress)
+        Z = enhancer.fit_transform(rows)
+    else:
+        Z = enhancer.transform(rows)
+    if then != "cosine" and settings.get("preset") is None and "class_k" not in settings:
+        # enhanced neighbourhoods look more closed than they are: k fits the classes of the features as given
+        settings["class_k"] = enhancer.k_ if label_free else neighbors_and_k(pool)[1]
+    enhanced = UnitRows(Z[: pool.n_queries]), UnitRows(Z[pool.n_queries :])
+    ranking = METHODS[then](*enhanced, top=top, show_progress=show_progress, **settings)
+    return replace(ranking, settings=dict(ranking.settings, enhancer_k=enhancer.k_))

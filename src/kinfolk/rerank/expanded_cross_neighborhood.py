@@ -26,17 +26,18 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.errors import InputError
+from kinfolk._core.checks import check_choice
+from kinfolk._core.kernels import over_spans
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
-from kinfolk.rerank._settings import Defaults, Preset, lists_of
-from kinfolk.rerank._sparse import TASKS, SparseRows, add_rows, task_rows
+from kinfolk.rerank._settings import Defaults, Preset, rank_lists
+from kinfolk.rerank._sparse import SparseRows, add_rows
 
-Score = Callable[[int, int], NDArray[np.float32]]
+Distances = Callable[[int, int], NDArray[np.float32]]
 DEFAULTS = Defaults(
     paper=dict(k=25, t=3, q=8),
-    follow=lambda k: dict(k=max(3, round(1.5 * k)), t=max(1, round(0.12 * k)), q=max(1, round(0.25 * k))),
+    for_k=lambda k: dict(k=max(3, round(1.5 * k)), t=max(1, round(0.12 * k)), q=max(1, round(0.25 * k))),
 )
 
 
@@ -49,31 +50,44 @@ def expanded_cross_neighborhood(
     *,
     top: int | None = TOP,
     preset: Preset = None,
-    scale: int | None = None,
+    class_k: int | None = None,
     variant: Literal["rank", "cosine"] = "rank",
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery by the expanded cross neighbourhood, on rank lists or on cosines.
 
-    Without k, t and q they follow the size of the classes (`scale`, found unless given); preset="paper": 25, 3 and 8.
+    Parameters
+    ----------
+    query, gallery : features (nq, d) and (ng, d).
+    k : length of the lists that are compared; None: from the preset or class_k, as t and q.
+    t, q : nearest rows, and nearest of each of them, that form a neighbourhood.
+    top : length of the lists returned; None: the whole gallery.
+    preset : "paper": k = 25, t = 3, q = 8.
+    class_k : the k that fits the classes, which k, t and q follow; None: chosen from the data.
+    variant : d of the module's text, "rank" or "cosine".
+    show_progress : bars on a terminal.
 
-    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
-    Memory: unit vectors, lists of k, the sparse rows twice (rank) or a second set of vectors (cosine), 64 MiB blocks.
+    Returns
+    -------
+    Ranking
+        indices and distances (nq, top). Memory: unit vectors, lists of k, the sparse rows twice (rank) or a second set
+        of vectors (cosine), 64 MiB blocks.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.digits()
     >>> expanded_cross_neighborhood(fs.features[:50], fs.features[50:], k=25, t=3, q=8)
     Ranking(50 queries, top 100 of 1,747)
     """
-    if variant not in ("rank", "cosine"):
-        raise InputError(f"variant must be 'rank' or 'cosine', not {variant!r}")
+    check_choice("variant", variant, ("rank", "cosine"))
     pool = Pool(query, gallery, show_progress)
-    settings, found = DEFAULTS.settle(pool, preset, scale, k=k, t=t, q=q)
+    settings, neighbors = DEFAULTS.resolve(pool, preset, class_k, k=k, t=t, q=q)
     width = settings["k"] if variant == "rank" else 1
-    lists = lists_of(pool, found, max(width, settings["t"] + 1, settings["q"] + 1)).indices
+    lists = rank_lists(pool, neighbors, max(width, settings["t"] + 1, settings["q"] + 1)).indices
     members = expanded_neighbors(lists[:, 1:], settings["t"], settings["q"])
-    score = _by_rank(pool, lists[:, :width], members, width) if variant == "rank" else _by_cosine(pool, members)
-    ranking = rank_blocks(score, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+    distances = _by_rank(pool, lists[:, :width], members, width) if variant == "rank" else _by_cosine(pool, members)
+    ranking = rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
     if variant == "rank":
         np.minimum(ranking.distances, 1, out=ranking.distances)
     return ranking
@@ -91,64 +105,72 @@ def expanded_neighbors(nearest: NDArray[np.int32], t: int, q: int) -> NDArray[np
     return np.hstack([first, nearest[first, :q].reshape(len(nearest), -1)])
 
 
-def _by_rank(pool: Pool, lists: NDArray[np.int32], members: NDArray[np.int32], k: int) -> Score:
+def _by_rank(pool: Pool, lists: NDArray[np.int32], members: NDArray[np.int32], k: int) -> Distances:
     n, width = lists.shape
     places = np.arange(k, k - width, -1, dtype=np.float32)  # k + 1 - position
     v = SparseRows(np.arange(n + 1) * width, lists.ravel(), np.tile(places, n))
     u = add_rows(v, members, 1 / (2 * members.shape[1] * float(places @ places)))
-    v_names, u_names = v.inverted(pool.n_queries), u.inverted(pool.n_queries)
+    inverted_v, inverted_u = v.inverted(pool.n_queries), u.inverted(pool.n_queries)
 
     def distances(start: int, stop: int) -> NDArray[np.float32]:
         block = pool.similarities(start, stop)
-        _cross(block, start, u, v, u_names, v_names)
+        over_spans(lambda a, b: _cross(a, b, block, start, u, v, inverted_u, inverted_v), len(block))
         return block
 
     return distances
 
 
-def _by_cosine(pool: Pool, members: NDArray[np.int32]) -> Score:
+def _by_cosine(pool: Pool, members: NDArray[np.int32]) -> Distances:
     means = np.empty_like(pool.unit)
-    _means(pool.unit, members, means)
-    asked, known = means[: pool.n_queries], means[pool.n_queries :]
+    over_spans(lambda a, b: _means(a, b, pool.unit, members, means), len(means))
+    query_means, gallery_means = means[: pool.n_queries], means[pool.n_queries :]
 
     def distances(start: int, stop: int) -> NDArray[np.float32]:
-        both = asked[start:stop] @ pool.gallery.T + pool.query[start:stop] @ known.T
+        both = query_means[start:stop] @ pool.gallery.T + pool.query[start:stop] @ gallery_means.T
         return np.subtract(np.float32(1), np.float32(0.5) * both)
 
     return distances
 
 
-@nb.njit(parallel=True, cache=True, fastmath=True)
-def _means(unit: NDArray[np.float32], members: NDArray[np.int32], means: NDArray[np.float32]) -> None:
-    for i in nb.prange(len(members)):
-        means[i] = np.float32(0.0)
-        for j in members[i]:
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _means(
+    first: int, last: int, unit: NDArray[np.float32], members: NDArray[np.int32], means: NDArray[np.float32]
+) -> None:
+    share = np.float32(1 / members.shape[1])
+    for i in range(first, last):
+        for d in range(unit.shape[1]):
+            means[i, d] = np.float32(0.0)
+        for m in range(members.shape[1]):
             for d in range(unit.shape[1]):
-                means[i, d] += unit[j, d]
-        means[i] /= np.float32(members.shape[1])
+                means[i, d] += share * unit[members[i, m], d]
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _cross(
-    block: NDArray[np.float32], start: int, u: SparseRows, v: SparseRows, u_names: SparseRows, v_names: SparseRows
+    first: int,
+    last: int,
+    block: NDArray[np.float32],
+    start: int,
+    u: SparseRows,
+    v: SparseRows,
+    inverted_u: SparseRows,
+    inverted_v: SparseRows,
 ) -> None:
     """Turn cosines of the queries from `start` on into distances, 2 - cosine where no list is shared: (b, ng)."""
     one, two = np.float32(1.0), np.float32(2.0)
-    for task in nb.prange(TASKS):
-        shared = np.zeros(block.shape[1], dtype=np.float32)
-        first, last = task_rows(task, len(block))
-        for b in range(first, last):
-            _add_products(start + b, u, v_names, shared)
-            _add_products(start + b, v, u_names, shared)
-            for g in range(block.shape[1]):
-                block[b, g] = one - shared[g] if shared[g] > 0 else two - block[b, g]
-                shared[g] = np.float32(0.0)
+    shared = np.zeros(block.shape[1], dtype=np.float32)
+    for b in range(first, last):
+        _add_products(start + b, u, inverted_v, shared)
+        _add_products(start + b, v, inverted_u, shared)
+        for g in range(block.shape[1]):
+            block[b, g] = one - shared[g] if shared[g] > 0 else two - block[b, g]
+            shared[g] = np.float32(0.0)
 
 
-@nb.njit(cache=True)
-def _add_products(row: int, rows: SparseRows, names: SparseRows, sums: NDArray[np.float32]) -> None:
+@nb.njit(nogil=True, cache=True)
+def _add_products(row: int, rows: SparseRows, inverted: SparseRows, sums: NDArray[np.float32]) -> None:
     """Add the inner products of one row with all rows of an inverted index."""
     for e in range(rows.starts[row], rows.starts[row + 1]):
         column, value = rows.columns[e], rows.values[e]
-        for f in range(names.starts[column], names.starts[column + 1]):
-            sums[names.columns[f]] += value * names.values[f]
+        for f in range(inverted.starts[column], inverted.starts[column + 1]):
+            sums[inverted.columns[f]] += value * inverted.values[f]

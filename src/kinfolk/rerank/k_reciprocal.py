@@ -1,4 +1,4 @@
-r"""k-reciprocal re-ranking (KR): two rows are near if the rows that name each other around them are the same.
+r"""k-reciprocal re-ranking (KR): two rows are near if they have the same reciprocal neighbours.
 
 Zhong, Zheng, Cao, Li, "Re-ranking Person Re-identification with k-reciprocal Encoding", CVPR 2017.
 
@@ -25,16 +25,18 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import over_spans
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Neighbors, Pool
 from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
-from kinfolk.rerank._settings import Defaults, Preset, lists_of
-from kinfolk.rerank._sparse import TASKS, SparseRows, add_rows, task_rows
+from kinfolk.rerank._settings import Defaults, Preset, rank_lists
+from kinfolk.rerank._sparse import SparseRows, add_rows
 
 DEFAULTS = Defaults(
     paper=dict(k1=20, k2=6, lambda_value=0.3),
-    follow=lambda k: dict(k1=max(2, round(1.4 * k)), k2=max(1, round(0.3 * k)), lambda_value=0.3),
+    for_k=lambda k: dict(k1=max(2, round(1.4 * k)), k2=max(1, round(0.3 * k)), lambda_value=0.3),
 )
 
 
@@ -47,79 +49,96 @@ def k_reciprocal(
     *,
     top: int | None = TOP,
     preset: Preset = None,
-    scale: int | None = None,
+    class_k: int | None = None,
     form: Literal["paper", "helper"] = "paper",
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery by k-reciprocal encoding.
 
-    Without k1 and k2 they follow the size of the classes (`scale`, found unless given);
-    preset="paper": 20, 6 and lambda 0.3.
+    Parameters
+    ----------
+    query, gallery : features (nq, d) and (ng, d).
+    k1, k2 : rows of the lists that must hold each other, and that are averaged over; None: from the preset or class_k.
+    lambda_value : share of the original distance, from 0 to 1; None: 0.3.
+    top : length of the lists; None: the whole gallery.
+    preset : "paper": k1 = 20, k2 = 6.
+    class_k : the k that fits the classes, which k1 and k2 follow; None: chosen from the data.
+    form : "paper", or "helper" for the sets of the program that is usually copied (see the module's text).
+    show_progress : bars on a terminal.
 
-    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
-    Memory: unit vectors, lists of k1, the sparse rows, products of queries and gallery up to 1 GiB, blocks of 64 MiB.
+    Returns
+    -------
+    Ranking
+        indices and distances (nq, top). Memory: unit vectors, lists of k1, the sparse rows, products of queries and
+        gallery up to 1 GiB, blocks of 64 MiB.
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.digits()
     >>> k_reciprocal(fs.features[:50], fs.features[50:], k1=20, k2=6)
     Ranking(50 queries, top 100 of 1,747)
     """
-    if form not in ("paper", "helper"):
-        raise InputError(f"form must be 'paper' or 'helper', not {form!r}")
+    check_choice("form", form, ("paper", "helper"))
     pool = Pool(query, gallery, show_progress)
-    settings, found = DEFAULTS.settle(pool, preset, scale, k1=k1, k2=k2, lambda_value=lambda_value)
+    settings, neighbors = DEFAULTS.resolve(pool, preset, class_k, k1=k1, k2=k2, lambda_value=lambda_value)
     if not settings["lambda_value"] <= 1:
         raise InputError(f"lambda_value must lie between 0 and 1, not {settings['lambda_value']}")
-    more = form == "helper"
-    entries, half = settings["k1"] + more, max(1, round(settings["k1"] / 2) + more)
-    lists = lists_of(pool, found, max(entries, settings["k2"]))
-    V = reciprocal_rows(pool.unit, lists, entries, half, strict=more)
-    near = lists.indices[:, : settings["k2"]]
-    if near.shape[1] > 1:
-        V = add_rows(V, near, 1 / near.shape[1])
-    who_names = V.inverted(pool.n_queries)
+    helper = form == "helper"
+    whole, half = settings["k1"] + helper, max(1, round(settings["k1"] / 2) + helper)
+    lists = rank_lists(pool, neighbors, max(whole, settings["k2"]))
+    V = reciprocal_rows(pool.unit, lists, whole, half, strict=helper)
+    nearest = lists.indices[:, : settings["k2"]]
+    if nearest.shape[1] > 1:
+        V = add_rows(V, nearest, 1 / nearest.shape[1])
+    inverted = V.inverted(pool.n_queries)
+    weight = np.float32(settings["lambda_value"])
 
     def distances(start: int, stop: int) -> NDArray[np.float32]:
         block = pool.similarities(start, stop)
-        _mix(block, start, lists.lowest, V, who_names, np.float32(settings["lambda_value"]))
+        over_spans(lambda a, b: _mix(a, b, block, start, lists.lowest, *V, *inverted, weight), len(block))
         return block
 
     return rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
 
 
-def reciprocal_rows(unit: NDArray[np.float32], lists: Neighbors, entries: int, half: int, strict: bool) -> SparseRows:
-    """Return V before it is averaged: over R*(p, entries), expanded by R(q, half), each row of sum one.
+def reciprocal_rows(unit: NDArray[np.float32], lists: Neighbors, whole: int, half: int, strict: bool) -> SparseRows:
+    """Return V before it is averaged: over R*(p, whole), expanded by R(q, half), each row of sum one.
 
     Shapes: unit (n, d), lists (n, l)  ->  (n, n) sparse.
 
     >>> pool = Pool([[1, 0.0]], [[1, 0.1], [0, 1]])
-    >>> reciprocal_rows(pool.unit, lists_of(pool, None, 2), 2, 1, False).columns
+    >>> reciprocal_rows(pool.unit, rank_lists(pool, None, 2), 2, 1, False).columns
     array([0, 1, 1, 0, 2], dtype=int32)
     """
-    ids = lists.indices
-    both, short = _reciprocal(ids[:, :entries]), _reciprocal(ids[:, :half])
-    counts = np.zeros(len(ids) + 1, dtype=np.int64)
-    _count_expanded(ids, both, short, strict, counts)
-    starts = counts.cumsum()
-    V = SparseRows(starts, np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.float32))
-    _write_expanded(unit, ids, lists.similarities, lists.lowest, both, short, strict, V)
+    ids, n = lists.indices, len(lists.indices)
+    both, short = _reciprocal_sets(ids, whole), _reciprocal_sets(ids, half)
+    sizes = np.zeros(n, dtype=np.int64)
+    nothing = SparseRows.of_sizes(sizes)
+    over_spans(lambda a, b: _encode(a, b, unit, *lists, both, short, strict, sizes, *nothing, False), n)
+    V = SparseRows.of_sizes(sizes)
+    over_spans(lambda a, b: _encode(a, b, unit, *lists, both, short, strict, sizes, *V, True), n)
     return V
 
 
-@nb.njit(parallel=True, cache=True)
-def _reciprocal(ids: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Say which rows of each list have the row in their own: (n, k) -> (n, k)."""
-    both = np.zeros(ids.shape, dtype=np.bool_)
-    for i in nb.prange(ids.shape[0]):
-        for r in range(ids.shape[1]):
-            other, found = ids[i, r], False
-            for s in range(ids.shape[1]):
-                found |= ids[other, s] == i
-            both[i, r] = found
+def _reciprocal_sets(ids: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+    """Return which of the first k of each list have the row among their own first k: (n, l) -> (n, k)."""
+    both = np.empty((len(ids), min(k, ids.shape[1])), dtype=np.bool_)
+    over_spans(lambda a, b: _reciprocal(a, b, ids, both), len(ids))
     return both
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
+def _reciprocal(first: int, last: int, ids: NDArray[np.int32], both: NDArray[np.bool_]) -> None:
+    for i in range(first, last):
+        for r in range(both.shape[1]):
+            found = False
+            for s in range(both.shape[1]):
+                found |= ids[ids[i, r], s] == i
+            both[i, r] = found
+
+
+@nb.njit(nogil=True, cache=True)
 def _expand(
     i: int,
     ids: NDArray[np.int32],
@@ -154,24 +173,10 @@ def _expand(
     return end
 
 
-@nb.njit(parallel=True, cache=True)
-def _count_expanded(
-    ids: NDArray[np.int32],
-    both: NDArray[np.bool_],
-    short: NDArray[np.bool_],
-    strict: bool,
-    counts: NDArray[np.int64],
-) -> None:
-    n = len(ids)
-    for task in nb.prange(TASKS):
-        seen, members = np.full(n, -1, dtype=np.int32), np.empty(n, dtype=np.int32)
-        first, last = task_rows(task, n)
-        for i in range(first, last):
-            counts[i + 1] = _expand(i, ids, both, short, strict, seen, members)
-
-
-@nb.njit(parallel=True, cache=True, fastmath=True)
-def _write_expanded(
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def _encode(
+    first: int,
+    last: int,
     unit: NDArray[np.float32],
     ids: NDArray[np.int32],
     similarities: NDArray[np.float32],
@@ -179,65 +184,69 @@ def _write_expanded(
     both: NDArray[np.bool_],
     short: NDArray[np.bool_],
     strict: bool,
-    V: SparseRows,
+    sizes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    write: bool,
 ) -> None:
-    n = len(ids)
-    starts, columns, values = V
-    for task in nb.prange(TASKS):
-        seen, members = np.full(n, -1, dtype=np.int32), np.empty(n, dtype=np.int32)
-        first, last = task_rows(task, n)
-        for i in range(first, last):
-            count = _expand(i, ids, both, short, strict, seen, members)
-            begin, total, r = starts[i], np.float32(0.0), 0
-            for m in range(count):
-                other = members[m]
-                while r < both.shape[1] and not both[i, r]:
-                    r += 1
-                if r < both.shape[1]:  # R(i) comes first, in the order of the list
-                    similarity = similarities[i, r]
-                    r += 1
-                else:
-                    similarity = np.float32(0.0)
-                    for d in range(unit.shape[1]):
-                        similarity += unit[i, d] * unit[other, d]
-                weight = np.exp(-_share(similarity, lowest[i]))
-                columns[begin + m], values[begin + m] = other, weight
-                total += weight
-            for e in range(begin, begin + count):
-                values[e] /= total
+    """Find the sizes of R* of the rows first..last - 1, or write their rows of V."""
+    seen, members = np.full(len(ids), -1, dtype=np.int32), np.empty(len(ids), dtype=np.int32)
+    for i in range(first, last):
+        sizes[i] = _expand(i, ids, both, short, strict, seen, members)
+        if not write:
+            continue
+        begin, end, total, r = starts[i], starts[i + 1], np.float32(0.0), 0
+        for e in range(begin, end):
+            other = members[e - begin]
+            while r < both.shape[1] and not both[i, r]:
+                r += 1
+            if r < both.shape[1]:  # R(i) comes first, in the order of the list
+                similarity = similarities[i, r]
+                r += 1
+            else:
+                similarity = np.float32(0.0)
+                for d in range(unit.shape[1]):
+                    similarity += unit[i, d] * unit[other, d]
+            columns[e], values[e] = other, np.exp(-_share(similarity, lowest[i]))
+            total += values[e]
+        for e in range(begin, end):
+            values[e] /= total
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def _share(similarity: np.float32, lowest: np.float32) -> np.float32:
     """Return the squared distance as a share of the largest one of the row."""
     largest = np.float32(1.0) - lowest
     return max(np.float32(1.0) - similarity, np.float32(0.0)) / largest if largest > 0 else np.float32(0.0)
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _mix(
+    first: int,
+    last: int,
     block: NDArray[np.float32],
     start: int,
     lowest: NDArray[np.float32],
-    V: SparseRows,
-    who_names: SparseRows,
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    list_starts: NDArray[np.int64],
+    list_rows: NDArray[np.int32],
+    list_values: NDArray[np.float32],
     lambda_value: np.float32,
 ) -> None:
-    """Turn cosines of the queries from `start` on with the gallery into d*: (b, ng) in place."""
+    """Turn the cosines of rows first..last - 1 of a block, queries from `start` on, into d*: (b, ng) in place."""
     one, two = np.float32(1.0), np.float32(2.0)
-    starts, columns, values = V
-    named_starts, named_rows, named_values = who_names
-    for task in nb.prange(TASKS):
-        common = np.zeros(block.shape[1], dtype=np.float32)  # sum of the smaller values
-        first, last = task_rows(task, len(block))
-        for b in range(first, last):
-            q = start + b
-            for e in range(starts[q], starts[q + 1]):
-                column, value = columns[e], values[e]
-                for f in range(named_starts[column], named_starts[column + 1]):
-                    common[named_rows[f]] += min(value, named_values[f])
-            for g in range(block.shape[1]):
-                # both rows have the sum one, so the larger values add up to what the smaller ones leave of two
-                jaccard = one - common[g] / (two - common[g])
-                block[b, g] = (one - lambda_value) * jaccard + lambda_value * _share(block[b, g], lowest[q])
-                common[g] = np.float32(0.0)
+    common = np.zeros(block.shape[1], dtype=np.float32)  # sum of the smaller values
+    for b in range(first, last):
+        q = start + b
+        for e in range(starts[q], starts[q + 1]):
+            column, value = columns[e], values[e]
+            for f in range(list_starts[column], list_starts[column + 1]):
+                common[list_rows[f]] += min(value, list_values[f])
+        for g in range(block.shape[1]):
+            # both rows have the sum one, so the larger values add up to what the smaller ones leave of two
+            jaccard = one - common[g] / (two - common[g])
+            block[b, g] = (one - lambda_value) * jaccard + lambda_value * _share(block[b, g], lowest[q])
+            common[g] = np.float32(0.0)

@@ -8,7 +8,7 @@ With the first n rows g_1 ... g_n of the list of p:
     g'_i = \sum_j W_ij g_j,      d(p, g_i) = 1 - <p, g'_i>
 
 <p, g'_i> = \sum_j W_ij <p, g_j>: a mean of the first similarities, so no feature is formed, and none of the n can fall
-behind the rest of the list, which stays as it was.
+behind the rest of the list, which does not change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset
 
-DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), follow=lambda k: dict(n=max(2, 3 * k), temperature=0.1))
+DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), for_k=lambda k: dict(n=max(2, 3 * k), temperature=0.1))
 
 
 def local_blurring(
@@ -33,23 +33,35 @@ def local_blurring(
     *,
     top: int | None = TOP,
     preset: Preset = None,
-    scale: int | None = None,
+    class_k: int | None = None,
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery by cosine, then blur the first n of each list and rank them again.
 
-    Without n it follows the size of the classes (`scale`, found unless given);
-    preset="paper": n = 50, temperature = 0.1.
+    Parameters
+    ----------
+    query, gallery : features (nq, d) and (ng, d).
+    n : rows of each list that are blurred; None: from the preset or class_k.
+    temperature : sigma of the module's text; None: 0.1.
+    top : length of the lists; None: the whole gallery.
+    preset : "paper": n = 50.
+    class_k : the k that fits the classes, which n follows; None: chosen from the data.
+    show_progress : bars on a terminal.
 
-    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+    Returns
+    -------
+    Ranking
+        indices and distances (nq, top).
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.digits()
     >>> local_blurring(fs.features[:50], fs.features[50:], n=20)
     Ranking(50 queries, top 100 of 1,747)
     """
     pool = Pool(query, gallery, show_progress)
-    settings, _ = DEFAULTS.settle(pool, preset, scale, n=n, temperature=temperature)
+    settings, _ = DEFAULTS.resolve(pool, preset, class_k, n=n, temperature=temperature)
     width = min(settings["n"], pool.n_gallery)
     if not settings["temperature"] > 0:
         raise InputError(f"temperature must lie above 0, not {settings['temperature']}")

@@ -1,4 +1,4 @@
-r"""Query expansion: ask again with the mean of the query and what it found first.
+r"""Query expansion (QE): rank again for the mean of the query and its nearest.
 
 Chum, Philbin, Sivic, Isard, Zisserman, "Total Recall", ICCV 2007 (average); Radenović, Tolias, Chum, "Fine-tuning CNN
 image retrieval with no human annotation", TPAMI 2019 (alpha).
@@ -17,8 +17,8 @@ from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset
 
-DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), follow=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0))
-BLOCK_VALUES = 16 << 20
+DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), for_k=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0))
+BLOCK_VALUES = 16 << 20  # neighbours gathered at a time: 64 MiB
 
 
 def query_expansion(
@@ -29,23 +29,35 @@ def query_expansion(
     *,
     top: int | None = TOP,
     preset: Preset = None,
-    scale: int | None = None,
+    class_k: int | None = None,
     show_progress: bool = True,
 ) -> Ranking:
     """Rank the gallery for the mean of each query and its k nearest in the gallery, weighted by cosine ** alpha.
 
-    Without k it follows the size of the classes (`scale`, found unless given);
-    preset="paper": k = 10, alpha = 3. alpha = 0: average expansion.
+    Parameters
+    ----------
+    query, gallery : features (nq, d) and (ng, d).
+    k : nearest rows in the mean; None: from the preset or class_k.
+    alpha : exponent of the weights; 0: average expansion; None: 3.
+    top : length of the lists; None: the whole gallery.
+    preset : "paper": k = 10.
+    class_k : the k that fits the classes, which k follows; None: chosen from the data.
+    show_progress : bars on a terminal.
 
-    Shapes: query (nq, d), gallery (ng, d)  ->  (nq, top).
+    Returns
+    -------
+    Ranking
+        indices and distances (nq, top).
 
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> fs = kf.datasets.digits()
     >>> query_expansion(fs.features[:50], fs.features[50:], k=10, alpha=0)
     Ranking(50 queries, top 100 of 1,747)
     """
     pool = Pool(query, gallery, show_progress)
-    settings, _ = DEFAULTS.settle(pool, preset, scale, k=k, alpha=alpha)
+    settings, _ = DEFAULTS.resolve(pool, preset, class_k, k=k, alpha=alpha)
     first = rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, settings["k"], {}, show_progress)
     expanded = pool.query.copy()
     step = max(1, BLOCK_VALUES // (settings["k"] * pool.gallery.shape[1]))
@@ -53,5 +65,5 @@ def query_expansion(
         rows = slice(start, start + step)
         weights = np.maximum(1 - first.distances[rows], 0) ** np.float32(settings["alpha"])
         expanded[rows] += np.matmul(weights[:, None, :], pool.gallery[first.indices[rows]])[:, 0]
-    pool.ask_instead(of_length_one(expanded))
+    pool.replace_queries(of_length_one(expanded))
     return rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)

@@ -1,4 +1,4 @@
-"""Similarities between neighbours: one test (Sim-S), many (Sim-M), the cleaner graph, and the tests behind a pair."""
+"""Similarities of neighbours: one test (Sim-S), many (Sim-M), the graph without unlikely edges, the tests of a pair."""
 
 from kinfolk.similarity.closure import TooManyNeighborsWarning, closure
 from kinfolk.similarity.explain import Explanation, explain

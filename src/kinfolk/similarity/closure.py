@@ -1,4 +1,4 @@
-"""How closed neighbourhoods are, over k: a picture of the classes that needs no labels."""
+"""How closed neighbourhoods are, over k: a curve that shows the size of the classes without labels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
 
 WARNING_KS = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320)
-ANY = -2.0  # a threshold below every cosine
-TOO_MUCH_GROWTH = 0.085  # drop of closure that separates alpha above 1/2 from alpha below it on the training parts
+LARGE_DROP = 0.085  # of the closure: separates alpha above 1/2 from alpha below it on the training parts
 
 
 class TooManyNeighborsWarning(UserWarning):
-    """k looks larger than the classes: most common candidates may be strangers, and many tests then mislead."""
+    """k looks larger than the classes: most common candidates may be of other classes, and many tests then mislead."""
 
 
 def closure(g: NeighborGraph, ks: Sequence[int]) -> NDArray[np.float64]:
@@ -26,18 +25,29 @@ def closure(g: NeighborGraph, ks: Sequence[int]) -> NDArray[np.float64]:
     closure(k) = mean over edges (i, j) of |V_i and V_j| / (k - 1),   V_i: the k nearest neighbours of i
 
     Within a class the share grows with k, because the neighbourhoods of its members fill the same class. Beyond the
-    size of the classes it falls again: the further neighbours are strangers, and each row has its own.
+    size of the classes it falls again: the further neighbours are of other classes, and differ from row to row.
 
+    Parameters
+    ----------
+    g : a NeighborGraph (n, k).
+    ks : numbers of neighbours, at most k.
+
+    Returns
+    -------
+    (len(ks),) float64.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> rows = np.eye(3).repeat(5, axis=0) + 0.1 * np.random.default_rng(0).random((15, 3))   # three classes of five
     >>> closure(kf.knn_graph(rows, k=8), [2, 4, 8]).round(2)
     array([0.47, 1.  , 0.69])
     """
-    return np.array([_shared(g.restrict(k)) for k in ks])
+    return np.array([_mean_share(g.restrict(k)) for k in ks])
 
 
-def _shared(g: NeighborGraph) -> float:
-    shares = sim_m(g, tests="binary", threshold=ANY, candidates="neighbors")
+def _mean_share(g: NeighborGraph) -> float:
+    shares = sim_m(g, tests="binary", threshold=-np.inf, candidates="neighbors")  # every test passes
     return float(shares.mean(dtype=np.float64) * g.k / max(g.k - 1, 1))
 
 
@@ -53,25 +63,25 @@ def most_closed(g: NeighborGraph, ks: Sequence[int]) -> int:
     return possible[int(np.argmax(closure(g, possible)))]
 
 
-def growth_of_strangers(g: NeighborGraph) -> float:
-    """Return how much less closed neighbourhoods are at k than at k / 2.
+def closure_drop(g: NeighborGraph) -> float:
+    """Return closure(k / 2) - closure(k).
 
     >>> import kinfolk as kf
     >>> rows = np.eye(3).repeat(5, axis=0) + 0.1 * np.random.default_rng(0).random((15, 3))
-    >>> growth_of_strangers(kf.knn_graph(rows, k=4)) < 0
+    >>> closure_drop(kf.knn_graph(rows, k=4)) < 0
     True
     """
     before, now = closure(g, [max(1, g.k // 2), g.k])
     return float(before - now)
 
 
-def warn_of_strangers(g: NeighborGraph) -> None:
-    """Warn where neighbourhoods were clearly more closed at half of k or less: k then looks larger than the classes."""
+def warn_if_k_is_large(g: NeighborGraph) -> None:
+    """Warn if neighbourhoods are clearly more closed at half of k or less: k then looks larger than the classes."""
     if g.k < 2 * WARNING_KS[0]:
         return
     better = most_closed(g, WARNING_KS)
     before, now = closure(g, [better, g.k])
-    if better <= g.k // 2 and before - now > TOO_MUCH_GROWTH:
+    if better <= g.k // 2 and before - now > LARGE_DROP:
         warnings.warn(
             f"k={g.k} looks larger than the classes: two neighbours share {now:.0%} of their neighbours, at k={better} "
             f"it was {before:.0%}; the condition alpha > 1/2 may not hold, try k={better}",

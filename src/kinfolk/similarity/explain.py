@@ -1,4 +1,4 @@
-"""Why two rows were put together, or not: the tests behind one pair."""
+"""The tests behind the Sim-M of one pair of rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
 
-SHOWN = 5  # of each kind, where an explanation is printed
+SHOWN = 5  # common candidates, and others, that an explanation prints
 
 
 class Voucher(NamedTuple):
-    """A candidate both rows know: its similarity to each, and what it adds to Sim-M."""
+    """A common candidate: its similarity to each of the two rows, and its term of their Sim-M."""
 
     candidate: int
     to_first: float
@@ -25,7 +26,7 @@ class Voucher(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A candidate only one of the two rows knows, and its similarity to that row."""
+    """A candidate of only one of the two rows, and its similarity to that row."""
 
     candidate: int
     known_to: int
@@ -34,9 +35,16 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The tests behind a pair; `vouchers` and `failed` are sorted, the most telling first. Printed are 5 of each.
+    """The tests behind the Sim-M of a pair of rows; printed are 5 of each kind.
 
-    `cosine` is None where neither row is a neighbour of the other: the graph does not hold it.
+    Attributes
+    ----------
+    first, second : the rows.
+    sim_m : their Sim-M with its default settings.
+    cosine : None if neither row is a neighbour of the other, so that the graph does not have it.
+    candidates : of each row: its neighbours and itself.
+    vouchers : common candidates, the largest term of the Sim-M first.
+    failed : candidates of one of the rows only, the most similar first.
     """
 
     first: int
@@ -64,10 +72,21 @@ class Explanation:
 
 
 def explain(g: NeighborGraph, i: int, j: int) -> Explanation:
-    """Return the tests behind one pair of rows: who vouched, with which similarities, and which candidates failed.
+    """Return the tests behind one pair of rows: common candidates with their similarities, and candidates of one only.
 
-    The parts add up: `sum(v.adds for v in vouchers)` is the Sim-M of the pair with its default settings.
+    S_ij = sum(v.adds for v in vouchers),   v.adds = max(s_ic, 0) max(s_cj, 0) / (k + 1)
 
+    Parameters
+    ----------
+    g : a NeighborGraph.
+    i, j : rows, neighbours or not.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[1, 0.0], [1, 0.1], [1, 0.2], [0, 1.0]], k=2)
     >>> print(kf.explain(g, 0, 1))
@@ -77,12 +96,12 @@ def explain(g: NeighborGraph, i: int, j: int) -> Explanation:
       2: 0.981 to 0, 0.995 to 1, adds 0.3253
     """
     for row in (i, j):
-        if not (isinstance(row, int | np.integer) and 0 <= row < len(g)):
+        if not is_whole(row, least=0) or row >= len(g):
             raise InputError(f"row {row} is not in the graph: rows go from 0 to {len(g) - 1}")
-    first, second = _known(g, i), _known(g, j)
-    tried = g.k + 1
+    first, second = _candidates(g, i), _candidates(g, j)
+    count = g.k + 1
     vouchers = [
-        Voucher(c, first[c], second[c], max(first[c], 0.0) * max(second[c], 0.0) / tried) for c in first.keys() & second
+        Voucher(c, first[c], second[c], max(first[c], 0.0) * max(second[c], 0.0) / count) for c in first.keys() & second
     ]
     failed = [Failed(c, i, s) for c, s in first.items() if c not in second]
     failed += [Failed(c, j, s) for c, s in second.items() if c not in first]
@@ -91,7 +110,7 @@ def explain(g: NeighborGraph, i: int, j: int) -> Explanation:
         second=j,
         sim_m=float(sim_m(g, pairs=np.array([[i, j]]))[0]),
         cosine=first.get(j, second.get(i)),
-        candidates=tried,
+        candidates=count,
         vouchers=sorted(vouchers, key=lambda v: (-v.adds, v.candidate)),
         failed=sorted(failed, key=lambda f: (-f.similarity, f.candidate)),
     )
@@ -101,6 +120,7 @@ def _more(count: int, what: str) -> list[str]:
     return [f"  … and {count - SHOWN} more {what}"] if count > SHOWN else []
 
 
-def _known(g: NeighborGraph, row: int) -> dict[int, float]:
+def _candidates(g: NeighborGraph, row: int) -> dict[int, float]:
+    """Return the neighbours of a row and itself, with their similarities."""
     neighbors: NDArray[np.int32] = g.indices[row]
     return {row: 1.0} | dict(zip(neighbors.tolist(), g.similarities[row].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The cleaner graph: edges that enough common candidates vouch for."""
+"""The graph without unlikely edges: those whose Sim-M stays below a threshold."""
 
 from __future__ import annotations
 
@@ -12,20 +12,29 @@ from scipy import sparse
 from kinfolk._core.errors import InputError
 from kinfolk.metrics import edge_noise_rate
 from kinfolk.neighbors import NeighborGraph
-from kinfolk.similarity.closure import growth_of_strangers, warn_of_strangers
+from kinfolk.similarity.closure import closure_drop, warn_if_k_is_large
 from kinfolk.similarity.sim_m import sim_m
 
-# chosen on the training parts of the real sets and on generated data, k from 10 to 80 (docs/similarity.md)
-BASE_SHARE, FEW_TESTS, STRANGERS, LEAST_GROWTH = 0.26, 0.5, 2.25, -0.02
-SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.9
+# `auto_threshold`: chosen on the training parts of the real sets and on generated data, k from 10 to 80
+# (docs/similarity.md)
+BASE_SHARE = 0.26  # share of the candidates that must pass
+FEWER_OVER_K = 0.5  # less of them where k is small
+MORE_PER_DROP = 2.25  # more of them where the closure drops
+LOWEST_DROP = -0.02  # drops below this, of a closure that rises, count as this
+SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.9  # the share is kept between them, on any graph
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pruned:
-    """A graph without the edges that Sim-M does not believe.
+    """A graph without its unlikely edges.
 
-    Shapes: scores (n, k) Sim-M of every edge, keep (n, k) which stayed; graph (n, n) sparse, the edges that stayed with
-    their Sim-M. The edge noise rates are there when labels were given; the later one is over the edges that stayed.
+    Attributes
+    ----------
+    graph : (n, n) sparse, the kept edges with their Sim-M.
+    scores : (n, k) float32, Sim-M of every edge.
+    keep : (n, k) bool, which edges are kept.
+    threshold : of the Sim-M.
+    noise_before, noise_after : edge noise rate of all edges and of the kept ones, None without labels.
     """
 
     graph: sparse.csr_array
@@ -47,11 +56,19 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
 
     Parameters
     ----------
+    g : a NeighborGraph (n, k).
     threshold : a number, or "auto": chosen from the graph alone (`auto_threshold`). Where there are labels,
         `kf.theory.labelled_threshold` gives the number that the theory expects to separate both kinds of edges.
-    y : labels, for the edge noise rate before and after.
+    y : labels (n,), for the edge noise rates before and after; they do not change the threshold.
 
-    A TooManyNeighborsWarning says where k looks too large for the classes.
+    Returns
+    -------
+    Pruned
+
+    Warns
+    -----
+    TooManyNeighborsWarning
+        If k looks larger than the classes.
 
     Examples
     --------
@@ -62,7 +79,7 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     True
     """
     scores = sim_m(g)
-    warn_of_strangers(g)
+    warn_if_k_is_large(g)
     cut = _cut(g, threshold)
     keep = scores >= cut
     rows = np.repeat(np.arange(len(g)), keep.sum(axis=1))
@@ -88,15 +105,25 @@ def auto_threshold(g: NeighborGraph) -> float:
 
     S_t = mean(s^2) (0.26 - 0.5 / k + 2.25 max(closure(k/2) - closure(k), -0.02)),   the factor kept in [0.05, 0.9]
 
-    mean(s^2) over the edges is about what Sim-M is when every candidate vouches; the factor is the share of them that
-    must. A quarter is enough while neighbourhoods become more closed with k, and more is asked where k outgrows the
-    classes and strangers come in. docs/similarity.md shows how far the F-score of the kept edges lies below that of the
-    best threshold with labels.
+    mean(s^2) over the edges is about the Sim-M of a pair whose candidates all pass; the factor is the share of them
+    that must. A quarter is enough while neighbourhoods become more closed with k; more is needed where k is larger than
+    the classes. docs/similarity.md shows how far the F-score of the kept edges lies below that of the best threshold
+    with labels.
 
+    Parameters
+    ----------
+    g : a NeighborGraph.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> 0.1 < auto_threshold(kf.knn_graph(kf.datasets.digits(), k=20)) < 0.3
     True
     """
-    share = BASE_SHARE - FEW_TESTS / g.k + STRANGERS * max(growth_of_strangers(g), LEAST_GROWTH)
+    share = BASE_SHARE - FEWER_OVER_K / g.k + MORE_PER_DROP * max(closure_drop(g), LOWEST_DROP)
     squares = np.square(np.maximum(g.similarities, 0), dtype=np.float64)
     return float(np.clip(share, SMALLEST_SHARE, LARGEST_SHARE) * squares.mean())

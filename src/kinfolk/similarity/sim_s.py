@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
 from kinfolk.neighbors import NeighborGraph
 
@@ -19,17 +20,26 @@ def sim_s(
     cosine:   s_ij = <x_i, x_j>  for unit vectors
     gaussian: s_ij = exp(-|x_i - x_j|^2 / (2 width^2)) = exp((<x_i, x_j> - 1) / width^2)
 
-    Shapes: g.indices (n, k)  ->  (n, k) float32, aligned with g.indices.
+    Parameters
+    ----------
+    g : a NeighborGraph.
+    kernel : "cosine" or "gaussian".
+    width : of the Gaussian kernel.
 
+    Returns
+    -------
+    (n, k) float32, aligned with g.indices.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> g = kf.knn_graph([[3.0, 4.0], [4.0, 3.0], [-3.0, 4.0]], k=1)
     >>> kf.sim_s(g).ravel().round(2)
     array([0.96, 0.96, 0.28], dtype=float32)
     """
+    check_choice("kernel", kernel, ("cosine", "gaussian"))
     if kernel == "cosine":
         return np.asarray(g.similarities)
-    if kernel != "gaussian":
-        raise InputError(f"kernel must be 'cosine' or 'gaussian', not {kernel!r}")
     if not width > 0:
         raise InputError(f"width must be positive, not {width}")
     return np.exp((np.asarray(g.similarities) - 1) / np.float32(width) ** 2, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The theory of multiple tests: bounds, exact tails, simulation, and what a labelled graph says about it."""
+"""The theory of multiple tests: bounds, exact tails, simulation, and estimates from a labelled graph."""
 
 from kinfolk.theory.bounds import (
     Errors,

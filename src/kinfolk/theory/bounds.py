@@ -1,4 +1,4 @@
-r"""Why many tests beat one: Proposition 1, Theorem 1 and the appendix of the paper, and what is exactly true.
+r"""Why many tests are better than one: Proposition 1, Theorem 1 and the appendix of the paper, and exact counts.
 
 The model (section 2.2). Nodes i and j have m common candidates; a share alpha > 1/2 of them is of i's class. A test of
 two nodes passes with probability p if they are of one class and q < p if not. Sim-M counts the candidates that pass
@@ -44,6 +44,17 @@ class Means(NamedTuple):
 def mean_scores(p: float, q: float, alpha: float) -> Means:
     """Return E[S_ij] for both kinds of pairs: pq, and alpha p^2 + (1 - alpha) q^2.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+
+    Returns
+    -------
+    Means
+
+    Examples
+    --------
     >>> mean_scores(p=0.5, q=0.25, alpha=0.75)
     Means(different=0.125, same=0.203125)
     """
@@ -54,6 +65,18 @@ def mean_scores(p: float, q: float, alpha: float) -> Means:
 def single_test_errors(p: float, q: float, alpha: float, m: float) -> Errors:
     """Return Proposition 1: with one test a node has (1 - alpha) q m noisy and alpha (1 - p) m missing edges.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of candidates.
+
+    Returns
+    -------
+    Errors
+
+    Examples
+    --------
     >>> single_test_errors(p=0.75, q=0.25, alpha=0.75, m=32)
     Errors(noisy=2.0, missing=6.0)
     """
@@ -71,6 +94,19 @@ def min_tests(p: float, q: float, alpha: float, gamma: float = 2.0, *, exact: bo
     some cut of the binomial scores leaves at most q / gamma of the pairs between classes and misses at most
     (1 - p) / gamma of the others.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    gamma : how many times fewer error edges than with one test.
+    exact : count by binomial tails instead of bounding.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
     >>> min_tests(p=0.8, q=0.2, alpha=0.8, gamma=2)
     262
     >>> min_tests(p=0.8, q=0.2, alpha=0.8, gamma=2, exact=True)
@@ -90,6 +126,19 @@ def threshold(p: float, q: float, alpha: float, m: int, gamma: float = 2.0) -> f
     S_t = (mu_- + sqrt(3 mu_- log(1/delta) / m)) / 2 + (mu_+ - sqrt(3 mu_+ log(1/delta) / m)) / 2,
     delta = min((1 - alpha) q, alpha (1 - p)) / gamma
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of tests.
+    gamma : how many times fewer error edges than with one test.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> round(threshold(p=0.8, q=0.2, alpha=0.8, m=262), 3)
     0.306
     """
@@ -100,11 +149,23 @@ def threshold(p: float, q: float, alpha: float, m: int, gamma: float = 2.0) -> f
 
 
 def chernoff_errors(p: float, q: float, alpha: float, m: int) -> Errors:
-    r"""Return what the Chernoff bound promises for m tests: (1 - alpha) delta m noisy and alpha delta m missing edges.
+    r"""Return the Chernoff bound for m tests: at most (1 - alpha) delta m noisy and alpha delta m missing edges.
 
     delta is the smallest for which both bounds of the proof still leave room for a threshold:
     sqrt(3 log(1/delta) / (p q m)) = (mu_+ - mu_-) / (mu_+ + mu_-).
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of tests.
+
+    Returns
+    -------
+    Errors
+
+    Examples
+    --------
     >>> chernoff_errors(p=0.8, q=0.2, alpha=0.8, m=262).noisy < single_test_errors(0.8, 0.2, 0.8, 256).noisy / 2
     True
     """
@@ -118,6 +179,20 @@ def exact_error_rates(p: float, q: float, alpha: float, m: int, cut: float) -> E
 
     m S_ij ~ Binomial(m, pq), or Binomial(a, p^2) + Binomial(m - a, q^2) with a = alpha m rounded.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of tests.
+    cut : Sim-M from which on an edge is kept.
+
+    Returns
+    -------
+    Errors
+        Rates, from 0 to 1.
+
+    Examples
+    --------
     >>> exact_error_rates(p=0.75, q=0.25, alpha=1.0, m=1, cut=0.5)
     Errors(noisy=0.1875, missing=0.4375)
     """
@@ -130,6 +205,18 @@ def exact_error_rates(p: float, q: float, alpha: float, m: int, cut: float) -> E
 def best_cut(p: float, q: float, alpha: float, m: int) -> float:
     """Return the Sim-M threshold with the fewest expected error edges for m tests, by exact tails.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of tests.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> best_cut(p=0.8, q=0.2, alpha=0.8, m=20)
     0.3
     """
@@ -143,6 +230,19 @@ def best_cut(p: float, q: float, alpha: float, m: int) -> float:
 def multiple_test_errors(p: float, q: float, alpha: float, m: int, cut: float | None = None) -> Errors:
     """Return the exact expected error edges of a node with Sim-M, at `cut` or at the best one.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of tests.
+    cut : Sim-M from which on an edge is kept; None: `best_cut`.
+
+    Returns
+    -------
+    Errors
+
+    Examples
+    --------
     >>> many, one = multiple_test_errors(0.8, 0.2, 0.8, 20), single_test_errors(0.8, 0.2, 0.8, 20)
     >>> sum(many) < sum(one)
     True
@@ -158,6 +258,18 @@ def min_tests_real(s_plus: float, s_minus: float, alpha: float, gamma: float = 2
     m > 4 (mu_+ + mu_-)^2 / (mu_-^2 (mu_+ - mu_-)^2)  log(gamma / min((1 - alpha) s_-, alpha (1 - s_+))),
     mu_- = s_+ s_-,  mu_+ = alpha s_+^2 + (1 - alpha) s_-^2,  (b - a)^2 = 4
 
+    Parameters
+    ----------
+    s_plus, s_minus : mean similarity within a class and between classes.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    gamma : how many times fewer error edges than with one test.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
     >>> min_tests_real(s_plus=0.8, s_minus=0.2, alpha=0.8)
     2181
     """
@@ -173,6 +285,17 @@ def threshold_real(s_plus: float, s_minus: float, alpha: float) -> float:
     S <= mu_- + 2 sqrt(log(1/delta) / m) between classes and S >= mu_+ - 2 sqrt(log(1/delta) / m) within one hold with
     probability 1 - delta each; the roots cancel, so the middle is (mu_- + mu_+) / 2 for every m and delta.
 
+    Parameters
+    ----------
+    s_plus, s_minus : mean similarity within a class and between classes.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> round(threshold_real(s_plus=0.8, s_minus=0.2, alpha=0.8), 3)
     0.34
     """
@@ -187,6 +310,22 @@ def simulate(
     Each node i has m candidates j, alpha m of its class, and m common candidates c, alpha m of its class; t(i, c) is
     drawn once for i and shared by all its j, as in a graph, t(c, j) for every c and j.
 
+    Parameters
+    ----------
+    p, q : chance that a test passes within a class and between classes, q < p.
+    alpha : share of the common candidates that are of the first node's class, above 1/2.
+    m : number of tests.
+    cut : Sim-M from which on an edge is kept; None: `best_cut`.
+    nodes : number of nodes drawn.
+    seed : of the draws.
+
+    Returns
+    -------
+    tuple of Errors
+        With one test, and with m tests.
+
+    Examples
+    --------
     >>> one, many = simulate(p=0.8, q=0.2, alpha=0.8, m=20, nodes=500)
     >>> sum(many) < sum(one)
     True

@@ -1,4 +1,4 @@
-"""The theory's quantities, read off a labelled graph, and its predictions beside what is measured there."""
+"""The quantities of the theory estimated on a labelled graph, and its predictions beside measurements there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import over_spans, read_only
 from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
@@ -17,15 +18,21 @@ from kinfolk.theory.bounds import Errors, best_cut, exact_error_rates, min_tests
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the theorem needs to know about a graph, and what follows.
+    """The quantities of the theorem on one graph, and what follows from them.
 
-    threshold: similarity from which on one test passes. p, q: how often it does within a class and between classes.
-    alpha: share of the common candidates of two neighbours that are of the first one's class. m: their mean number.
-    soft_threshold: the cut for `kf.sim_m` with its defaults, halfway between its expected values for both kinds of
-    edges, (m (mu_- + mu_+) / 2 + (s_+ + s_-) / 2) / (k + 1), where the second term is the pair's own two rows.
-    needed, needed_exact: tests that halve both kinds of error edges, by Theorem 1 and by exact tails (None where the
-    condition fails). one_test, predicted, measured: error edges a node with one test, with many tests by exact tails
-    at m and `cut`, and counted with binary Sim-M at the same cut.
+    Attributes
+    ----------
+    threshold : similarity from which on one test passes.
+    p, q : share of the edges within a class and between classes that pass.
+    alpha : share of the common candidates of two neighbours that are of the first one's class.
+    m : mean number of common candidates.
+    soft_threshold : threshold for `kf.sim_m` with its defaults, halfway between its expected values for both kinds of
+        edges, (m (mu_- + mu_+) / 2 + (s_+ + s_-) / 2) / (k + 1), where the second term is the pair's own two rows.
+    holds : whether alpha > 1/2 and p > q; where it is False the fields below are None, but for one_test.
+    needed, needed_exact : tests that halve both kinds of error edges, by Theorem 1 and by exact tails.
+    cut : Sim-M from which on an edge is kept, with the fewest expected error edges.
+    one_test, predicted, measured : error edges a node with one test, with many tests by exact tails at m and `cut`,
+        and counted with binary Sim-M at the same cut.
     """
 
     threshold: float
@@ -60,12 +67,23 @@ class Estimate:
 
 
 def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> Estimate:
-    """Read p, q, alpha and m off a labelled graph and compare the theory's prediction with what is measured.
+    """Estimate p, q, alpha and m on a labelled graph and compare the theory's prediction with what is measured.
 
-    Without a threshold the test is the cosine cut that separates best (the largest p - q, which sees the labels). The
-    theory assumes two classes, independent tests and the same m for every pair; a real graph has none of these, and
-    the distance between prediction and measurement shows how much that matters.
+    The theory assumes two classes, independent tests and the same m for every pair; a real graph has none of these, and
+    the difference between prediction and measurement shows how much that matters.
 
+    Parameters
+    ----------
+    g : a NeighborGraph (n, k).
+    y : labels (n,); -1: unknown, of no class.
+    threshold : cosine from which on one test passes; None: the one with the largest p - q, by the labels.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> digits = kf.datasets.digits()
     >>> kf.theory.estimate(kf.knn_graph(digits, k=40), digits.labels).holds
@@ -79,7 +97,7 @@ def estimate(g: NeighborGraph, y: ArrayLike, threshold: float | None = None) -> 
     same = (labels[g.indices] == labels[:, None]) & (labels[:, None] >= 0)
     passed = np.asarray(g.similarities) >= cosine
     p, q = float(passed[same].mean()), float(passed[~same].mean())
-    common, of_own_class = _common_counts(np.asarray(g.indices), labels.astype(np.int64))
+    common, of_own_class = _count_common(g.indices, labels)
     alpha, m = of_own_class / max(common, 1), common / g.indices.size
     cosines = np.maximum(g.similarities, 0)
     s_plus, s_minus = float(cosines[same].mean()), float(cosines[~same].mean())
@@ -119,13 +137,20 @@ def _best_cosine(g: NeighborGraph, labels: NDArray) -> float:
     return float(curve.thresholds[int(np.argmax(curve.tpr - curve.fpr))])
 
 
-@nb.njit(cache=True)
-def _common_counts(indices: NDArray[np.int32], labels: NDArray[np.int64]) -> tuple[int, int]:
+def _count_common(indices: NDArray[np.integer], labels: NDArray) -> tuple[int, int]:
     """Count over all edges (i, j) the common neighbours of i and j, and those of i's class."""
+    arrays = read_only(indices), labels.astype(np.int64)
+    counts = over_spans(lambda first, last: _count_span(first, last, *arrays), len(indices))
+    common, of_own_class = np.sum(counts, axis=0).tolist()
+    return common, of_own_class
+
+
+@nb.njit(nogil=True, cache=True)
+def _count_span(first: int, last: int, indices: NDArray[np.int32], labels: NDArray[np.int64]) -> tuple[int, int]:
     n, k = indices.shape
     owner = np.full(n, -1, dtype=np.int64)
     common, of_own_class = 0, 0
-    for i in range(n):
+    for i in range(first, last):
         for a in range(k):
             owner[indices[i, a]] = i
         for a in range(k):
@@ -141,8 +166,19 @@ def _common_counts(indices: NDArray[np.int32], labels: NDArray[np.int64]) -> tup
 def labelled_threshold(g: NeighborGraph, y: ArrayLike) -> float:
     """Return the Sim-M threshold halfway between what the theory expects of both kinds of edges, for `kf.prune`.
 
-    s_+, s_-, alpha and m are read off the labels (`estimate`).
+    S_t = (m (mu_- + mu_+) / 2 + (s_+ + s_-) / 2) / (k + 1),   s_+, s_-, alpha and m from the labels (`estimate`)
 
+    Parameters
+    ----------
+    g : a NeighborGraph (n, k).
+    y : labels (n,); -1: unknown, of no class.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> digits = kf.datasets.digits()
     >>> g = kf.knn_graph(digits, k=20)
