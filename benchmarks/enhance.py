@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from kinfolk.training.subgraph import encode_all
 
 import kinfolk as kf
 from benchmarks.measure import measure
@@ -16,6 +15,7 @@ from benchmarks.page import Section
 from kinfolk._core.threads import thread_count
 from kinfolk.features import unit_rows
 from kinfolk.nn import Encoder, EncoderConfig, hinge_loss
+from kinfolk.nn.encode import encode_all
 
 K, DIM, PROBES, BATCH, REPEATS = 120, 256, 2048, 32, 3
 DENSE_BATCH = 8  # of 4, 8, 16, 32, 64, 128 the one where dense is at its best

@@ -43,12 +43,12 @@ def scores(attention, x, mask):
             query, key = normalize(query, dim=-1), normalize(key, dim=-1)
         result = query @ key.transpose(1, 2)
     elif isinstance(attention, BandAttention) and not attention.tilde:
-        duet, quartet = scores(attention.self_attention, x, mask), scores(attention.quartet_attention, x, mask)
+        self_scores, quartet = scores(attention.self_attention, x, mask), scores(attention.quartet_attention, x, mask)
         if attention.fusion == "mul":
-            return duet * quartet
+            return self_scores * quartet
         if attention.fusion == "add":
-            return duet + quartet
-        return attention.theta_self * duet + attention.theta_quartet * quartet
+            return self_scores + quartet
+        return attention.theta_self * self_scores + attention.theta_quartet * quartet
     else:
         raise NotImplementedError(type(attention).__name__)
     return result if attention.theta is None else attention.theta * result

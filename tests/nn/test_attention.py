@@ -94,14 +94,14 @@ def kernel_by_loops(x, sigma):
 
 
 def fused_by_loops(name, attention, x, real, head):
-    duet = self_by_loops(attention.self_attention, x, head)
-    tests = duet.tolist() if name.endswith("_self") else None
+    self_scores = self_by_loops(attention.self_attention, x, head)
+    tests = self_scores.tolist() if name.endswith("_self") else None
     quartet = quartet_by_loops(attention.quartet_attention, x, real, head, tests)
     if name == "quartet_self":
         return quartet
     if attention.fusion == "theta":
-        return attention.theta_self[head].item() * duet + attention.theta_quartet[head].item() * quartet
-    return duet * quartet if attention.fusion == "mul" else duet + quartet
+        return attention.theta_self[head].item() * self_scores + attention.theta_quartet[head].item() * quartet
+    return self_scores * quartet if attention.fusion == "mul" else self_scores + quartet
 
 
 def by_loops(name, attention, x, real, head):
@@ -273,8 +273,8 @@ def test_untrained_identity_is_the_training_free_form(weighted):
     expected = masked_softmax(20 * (tests @ tests.transpose(1, 2))[:, None], mask)
     options = dict(init="identity", scale=20.0, floor=0.0, quartet_weights=weighted, width=64)
     torch.testing.assert_close(make_attention("quartet", DIM, SIZE, **options).double().weights(x, mask), expected)
-    duet = make_attention("self", DIM, SIZE, **options).double()
-    torch.testing.assert_close(duet(x), SELF_SCALE * (x @ x.transpose(1, 2))[:, None], atol=1e-5, rtol=0)
+    self_scores = make_attention("self", DIM, SIZE, **options).double()
+    torch.testing.assert_close(self_scores(x), SELF_SCALE * (x @ x.transpose(1, 2))[:, None], atol=1e-5, rtol=0)
     band = make_attention("band", DIM, SIZE, **options).double()
     torch.testing.assert_close(band.weights(x, mask), expected, atol=0.02, rtol=0)
     product = make_attention("band", DIM, SIZE, fusion="mul", **options).double()
@@ -291,19 +291,19 @@ def test_every_weight_gets_a_gradient_from_the_identity(name):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
-        (lambda: make_attention("duet", 4, 3), "'none', 'self', 'quartet', 'band', 'quartet_self', 'band_self'"),
-        (lambda: make_attention("band", 4, 3, fusion="max"), "'theta', 'add', 'mul'"),
-        (lambda: make_attention("quartet", 4, 3, normalize="rows"), "'adjacency', 'qk'"),
-        (lambda: make_attention("self", 4, 3, init="zeros"), "'random', 'identity'"),
+        (lambda: make_attention("pairs", 4, 3), "none, self, quartet, band, quartet_self, band_self"),
+        (lambda: make_attention("band", 4, 3, fusion="max"), "theta, add, mul"),
+        (lambda: make_attention("quartet", 4, 3, normalize="rows"), "adjacency, qk"),
+        (lambda: make_attention("self", 4, 3, init="zeros"), "random, identity"),
         (lambda: make_attention("self", 4, 3, width=5, heads=2), "cannot be split over 2 heads"),
-        (lambda: make_attention("cosine", 4, 3, heads=0), "one head or more"),
+        (lambda: make_attention("cosine", 4, 3, heads=0), "heads must be a whole number from 1 on"),
         (lambda: make_attention("quartet", 4, 1), "one neighbour or more"),
-        (lambda: QuartetAttention(3, weights="none"), "'rank', 'identity'"),
+        (lambda: QuartetAttention(3, weights="none"), "rank, identity"),
         (lambda: BandAttention(SelfAttention(4, 4), QuartetAttention(3, heads=2)), "the same number of heads"),
     ],
 )
-def test_unknown_choices_are_refused(call, told):
-    with pytest.raises(kf.InputError, match=told):
+def test_unknown_choices_are_refused(call, message):
+    with pytest.raises(kf.InputError, match=message):
         call()

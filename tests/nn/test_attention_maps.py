@@ -1,4 +1,4 @@
-"""Who listens to whom: maps of the last layer against the layer itself and against the equations."""
+"""Attention maps of the last layer against the layer itself and against the equations."""
 
 import itertools
 
@@ -54,7 +54,7 @@ def softmaxed(scores):
 @given(st.integers(2, 9), st.floats(-3, 3), st.floats(0.1, 20))
 @settings(max_examples=25, deadline=None)
 @torch.inference_mode()
-def test_each_voice_is_as_loud_as_in_the_band(size, theta_self, theta_quartet):
+def test_each_term_has_its_weight_in_the_band(size, theta_self, theta_quartet):
     attention = make_attention("band", dim=8, size=size, width=4)
     attention.theta_self.fill_(theta_self)
     attention.theta_quartet.fill_(theta_quartet)
@@ -62,8 +62,8 @@ def test_each_voice_is_as_loud_as_in_the_band(size, theta_self, theta_quartet):
     maps = attention.maps(x)
     for b in range(len(x)):
         X = x[b].double().numpy()
-        duet, quartet = attention.self_attention, attention.quartet_attention
-        queries, keys = X @ duet.query.double().numpy(), X @ duet.key.double().numpy()
+        pair, quartet = attention.self_attention, attention.quartet_attention
+        queries, keys = X @ pair.query.double().numpy(), X @ pair.key.double().numpy()
         one = theta_self * queries @ keys.T / 2  # width 4
         unit = X / np.linalg.norm(X, axis=1, keepdims=True)
         tests = unit @ unit.T
@@ -74,7 +74,7 @@ def test_each_voice_is_as_loud_as_in_the_band(size, theta_self, theta_quartet):
 
 
 @torch.inference_mode()
-def test_nobody_listens_to_rows_that_are_not_real():
+def test_padding_gets_no_attention():
     encoder, x = an_encoder(layers=2), an_input(6)
     mask = torch.ones(3, 6, dtype=torch.bool)
     mask[:, 4:] = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -36,56 +34,44 @@ def encoder(init: str = "identity", **settings) -> Encoder:
     return Encoder(EncoderConfig(in_dim=24, k=8, width=32, hidden=64, init=init, **settings))
 
 
-def state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    return {name: values.clone() for name, values in module.state_dict().items()}
-
-
-def assert_same_state(module: torch.nn.Module, expected: dict[str, torch.Tensor]) -> None:
-    assert all(torch.equal(values, expected[name]) for name, values in module.state_dict().items())
-
-
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("base", ["gcn", "transformer"])
 def test_all_rows_are_encoded_as_one_by_one(monkeypatch, data, base, layers):
     X, _, g = data
     model = encoder("random", base=base, layers=layers).eval()
-    asking = unit_rows(X[:5] + 0.1)
-    queries = kf.knn_graph(X, k=8, queries=asking)
+    queries_rows = unit_rows(X[:5] + 0.1)
+    queries = kf.knn_graph(X, k=8, queries=queries_rows)
     with torch.inference_mode():
         alone = [model(torch.from_numpy(X[[i, *g.indices[i, :8]]])[None])[0].numpy() for i in range(30)]
-        asked = [
+        of_queries = [
             model(torch.from_numpy(np.vstack([row, X[near]]))[None])[0].numpy()
-            for row, near in zip(asking, queries.indices, strict=True)
+            for row, near in zip(queries_rows, queries.indices, strict=True)
         ]
     for entries in (encode.BLOCK_ENTRIES, 1, 9 * 24 * 7):
         monkeypatch.setattr(encode, "BLOCK_ENTRIES", entries)
         np.testing.assert_allclose(encode_all(model, X, g.indices[:30, :8], None), alone, atol=2e-6)
-        np.testing.assert_allclose(encode_all(model, X, queries.indices, asking), asked, atol=2e-6)
+        np.testing.assert_allclose(encode_all(model, X, queries.indices, queries_rows), of_queries, atol=2e-6)
 
 
 @pytest.mark.parametrize("name", ["band", "quartet", "self", "none"])
-@pytest.mark.parametrize("formed", [True, False])
-def test_neither_blocks_nor_the_order_of_the_rows_change_the_result(monkeypatch, data, name, formed):
+@pytest.mark.parametrize("merged", [True, False])
+def test_neither_blocks_nor_the_order_of_the_rows_change_the_result(monkeypatch, data, name, merged):
     X, _, g = data
-    if not formed:
-        monkeypatch.setattr(encode.FormedEncoder, "of", classmethod(lambda *_: None))
+    if not merged:
+        monkeypatch.setattr(encode.SingleLayer, "of", classmethod(lambda *_: None))
     model = encoder("random", attention=name, out_dim=5)
     nodes = np.column_stack([np.arange(len(X)), g.indices[:, :8]])
     with torch.inference_mode():
         expected = model(torch.from_numpy(X[nodes])).numpy()
-    shared: list[int] = []
-    true_rows = encode.shared_rows
-    monkeypatch.setattr(encode, "shared_rows", lambda e, b: shared.append(len(b.places)) or true_rows(e, b))
     order = np.random.default_rng(0).permutation(len(X))
     place = np.argsort(order)
     for probes in (1, 5, 64):
         monkeypatch.setattr(encode, "BLOCK_ENTRIES", 9 * 24 * probes)
+        monkeypatch.setattr(encode, "RUN_ENTRIES", 9 * 24 * probes)
         monkeypatch.setattr(encode, "HEAD_ROWS", 1 + probes)
         np.testing.assert_allclose(encode_all(model, X, g.indices[:, :8], None), expected, atol=1e-5)
         found = encode_all(model, X[order], place[g.indices[order, :8]], None)
         np.testing.assert_allclose(found, expected[order], atol=1e-5)
-    if not formed:
-        assert bool(shared) == (name in ("band", "quartet"))
 
 
 KINDS = [
@@ -101,19 +87,21 @@ KINDS = [
 def test_the_bits_are_the_same_for_any_number_of_threads(monkeypatch, data, kind):
     X, _, g = data
     model = encoder("random", out_dim=40, **kind)
-    asking = unit_rows(X[:50] + 0.1)
-    queries = kf.knn_graph(X, k=8, queries=asking).indices
-    for name, value in dict(BLOCK_ENTRIES=9 * 24 * 5, DEEP_ENTRIES=9 * 24 * 5, HEAD_ROWS=10, PROJECT_ROWS=16).items():
+    queries_rows = unit_rows(X[:50] + 0.1)
+    queries = kf.knn_graph(X, k=8, queries=queries_rows).indices
+    for name, value in dict(
+        BLOCK_ENTRIES=9 * 24 * 5, RUN_ENTRIES=9 * 24 * 5, DEEP_ENTRIES=9 * 24 * 5, HEAD_ROWS=10, PROJECT_ROWS=16
+    ).items():
         monkeypatch.setattr(encode, name, value)
     found = []
     for workers in (1, 2, 3):
         monkeypatch.setattr(kinfolk._core.threads, "thread_count", lambda count=workers: count)
         torch.set_num_threads(workers)
-        found.append((encode_all(model, X, g.indices[:, :8], None), encode_all(model, X, queries, asking)))
+        found.append((encode_all(model, X, g.indices[:, :8], None), encode_all(model, X, queries, queries_rows)))
         assert torch.get_num_threads() == workers
-    for themselves, asked in found[1:]:
+    for themselves, of_queries in found[1:]:
         np.testing.assert_array_equal(themselves, found[0][0])
-        np.testing.assert_array_equal(asked, found[0][1])
+        np.testing.assert_array_equal(of_queries, found[0][1])
 
 
 @pytest.mark.parametrize("kind", [dict(), dict(base="transformer"), dict(attention="self", out_dim=5)], ids=str)
@@ -123,15 +111,3 @@ def test_the_way_for_a_gpu_gives_the_same(monkeypatch, data, kind):
     model, rows = encoder("random", **kind).eval(), torch.from_numpy(X)
     found = encode_on(torch.device("cpu"), model, rows, rows, g.indices[:, :8])
     np.testing.assert_allclose(found, encode_all(model, X, g.indices[:, :8], None), atol=1e-5)
-
-
-def test_the_walk_visits_every_probe_once_and_goes_to_near_ones(data):
-    X, _, g = data
-    shuffled = np.random.default_rng(1).permutation(len(X))
-    indices = np.argsort(shuffled)[g.indices[shuffled]].astype(np.int64)
-    order = encode.near_order(indices)
-    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
-    steps = sum(after in indices[before] for before, after in itertools.pairwise(order))
-    assert steps > 0.9 * len(X)
-    # the neighbours of fewer rows than there are: those that are no probes are passed by
-    np.testing.assert_array_equal(np.sort(encode.near_order(indices[:40])), np.arange(40))

@@ -146,15 +146,15 @@ def test_training_reaches_every_weight():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
-        (dict(attention="duet"), "attention must be one of 'none', 'self'"),
-        (dict(base="mlp"), "'gcn', 'transformer'"),
+        (dict(attention="pairs"), "attention must be one of none, self"),
+        (dict(base="mlp"), "one of gcn, transformer"),
         (dict(fusion="max"), "fusion"),
         (dict(normalize="rows"), "normalize"),
         (dict(init="zeros"), "init"),
-        (dict(in_dim=0), "in_dim must be 1 or more"),
-        (dict(k=0), "k must be 1 or more"),
+        (dict(in_dim=0), "in_dim must be a whole number from 1 on"),
+        (dict(k=0), "k must be a whole number from 1 on"),
         (dict(layers=0), "from 1 to 3"),
         (dict(out_dim=0), "out_dim"),
         (dict(heads=4), "4 heads must divide in_dim=6"),
@@ -163,8 +163,8 @@ def test_training_reaches_every_weight():
         (dict(base="transformer", concat=True), "GCN layers"),
     ],
 )
-def test_what_cannot_be_built_is_refused(wrong, told):
-    with pytest.raises(kf.InputError, match=told):
+def test_what_cannot_be_built_is_refused(wrong, message):
+    with pytest.raises(kf.InputError, match=message):
         EncoderConfig(**{"in_dim": DIM, "k": K} | wrong)
 
 

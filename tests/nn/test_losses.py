@@ -106,7 +106,7 @@ def test_wrong_input_is_refused():
     for loss in (hinge_loss, supervised_contrastive):
         with pytest.raises(kf.InputError, match="labels"):
             loss(z, torch.zeros(3))
-    with pytest.raises(kf.InputError, match="'hardest', 'all', 'batch'"):
+    with pytest.raises(kf.InputError, match="hardest, all, batch"):
         hinge_loss(z, torch.zeros(4), negatives="semi")
     with pytest.raises(kf.InputError, match="temperature"):
         supervised_contrastive(z, torch.zeros(4), 0.0)

@@ -1,4 +1,14 @@
-"""Encoding of many sub-graphs: what the networks make of every row, block after block."""
+"""Encoding of many sub-graphs in blocks, on one core each or on a GPU.
+
+The blocks go through one of four computations with equal results up to rounding, the first that applies:
+
+`SingleLayer`   one layer with A_qart or A_band of one head, probes among the rows
+`MergedLayers`  several GCN layers with A_band of one head, probes among the rows
+projected       several layers, probes among the rows: the first layer's projections are computed once a node
+plain           every sub-graph by itself
+
+What each saves is in docs/benchmarks.md, section "Sub-graph encoders".
+"""
 
 from __future__ import annotations
 
@@ -6,33 +16,30 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from kinfolk._core.threads import deal, one_torch_thread
+from kinfolk.nn._overlap import near_order
 from kinfolk.nn.attention import cosines
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import Encoder, take
-from kinfolk.nn.formed import FormedEncoder
-from kinfolk.nn.shared import SharedBatch, serves, shared_rows
+from kinfolk.nn.inference import MergedLayers, SingleLayer
 
-BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: what stays in the cache
-DEEP_ENTRIES = 1 << 19  # the same where several layers add their own
-RUN_ENTRIES = 1 << 22  # the same where most are never gathered, because a block is cut into runs that overlap
+BLOCK_ENTRIES = 1 << 20  # floats of the gathered sub-graphs of a block, to fit into the cache
+DEEP_ENTRIES = 1 << 19  # the same with several layers, which need memory of their own
+RUN_ENTRIES = 1 << 22  # the same for the merged single layer, which gathers each distinct node of a run once
 DEVICE_ENTRIES = 1 << 26  # the same on a GPU
-HEAD_ROWS = 128
-PROJECT_ROWS = 2048
+HEAD_ROWS = 128  # probes that go through the last weights together, which are large beside a block
+PROJECT_ROWS = 2048  # rows projected at once
 
 
 def encode_all(
     encoder: Encoder, features: NDArray[np.float32], indices: NDArray[np.integer], probes: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Return the encoded rows, block after block: features (n, d), indices (m, k) of each probe's neighbours -> (m, o).
+    """Return the vectors of all probes: features (n, d), indices (m, k) of each probe's neighbours -> (m, o).
 
-    `probes`: the probes' own features where they are not the rows of `features`. Where they are, near probes go into
-    the same block, and a block whose sub-graphs overlap much is encoded as one (see `kinfolk.nn.formed` and
-    `kinfolk.nn.shared`).
+    `probes` (m, d): features of the probes where they are not the first m rows of `features`.
 
     >>> from kinfolk.nn.encoder import EncoderConfig
     >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
@@ -44,22 +51,21 @@ def encode_all(
     encoder.eval()
     if (device := best_device()).type != "cpu":
         return encode_on(device, encoder, own, rows, indices)
-    near = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
+    order = near_order(np.asarray(indices, dtype=np.int64)) if probes is None else np.arange(len(indices))
     # with another number of threads the products of weights would have other bits
     with torch.inference_mode(), one_torch_thread():
-        mix, finish, entries = _way(encoder, own, rows, indices)
+        rows_of, entries = _block_encoder(encoder, own, rows, indices)
     step = max(1, entries // ((indices.shape[1] + 1) * features.shape[1]))
-    result = torch.empty(len(near), encoder.config.out_dim or encoder.config.in_dim)
+    result = torch.empty(len(order), encoder.config.out_dim or encoder.config.in_dim)
 
     @torch.inference_mode()
     def encode(some: NDArray[np.int64]) -> None:
-        blocks = [some[start : start + step] for start in range(0, len(some), step)]
-        mixed = [mix(torch.from_numpy(me), torch.from_numpy(indices[me].astype(np.int64))) for me in blocks]
-        result[torch.from_numpy(some)] = encoder.head(finish(torch.cat(mixed)))
+        blocks = [torch.from_numpy(some[start : start + step]) for start in range(0, len(some), step)]
+        found = rows_of([(me, torch.from_numpy(indices[me.numpy()].astype(np.int64))) for me in blocks])
+        result[torch.from_numpy(some)] = encoder.head(found)
 
-    # the last weights are large beside a block of few probes: several blocks go through them together
     together = step * -(-HEAD_ROWS // step)
-    deal(encode, [near[start : start + together] for start in range(0, len(near), together)])
+    deal(encode, [order[start : start + together] for start in range(0, len(order), together)])
     return result.numpy()
 
 
@@ -72,9 +78,9 @@ def encode_on(
     indices: NDArray[np.integer],
     counts: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float32]:
-    """Return the encoded rows as `encode_all` does, each sub-graph by itself: a GPU gains nothing by shared work.
+    """Return the vectors as `encode_all` does, with plain computation on a device: own (m, d), rows (n, d).
 
-    `counts` (m,): only the first so many neighbours of a probe belong to its sub-graph; None: all.
+    `counts` (m,): number of neighbours in each sub-graph, the others are padding; None: all k.
 
     >>> from kinfolk.nn.encoder import EncoderConfig
     >>> encoder = Encoder(EncoderConfig(in_dim=2, k=1, init="identity"))
@@ -98,89 +104,64 @@ def _first(counts: NDArray[np.integer], k: int) -> Tensor:
     return torch.from_numpy(np.arange(k + 1) <= counts[:, None])
 
 
-Mix = Callable[[Tensor, Tensor], Tensor]
-Finish = Callable[[Tensor], Tensor]
+Blocks = list[tuple[Tensor, Tensor]]
 
 
-def _way(encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]) -> tuple[Mix, Finish, int]:
-    """Return the quickest way from probes (P,) and their neighbors (P, k) to their rows of the last layer (P, d).
+def _block_encoder(
+    encoder: Encoder, own: Tensor, rows: Tensor, indices: NDArray[np.integer]
+) -> tuple[Callable[[Blocks], Tensor], int]:
+    """Return the fastest function from blocks to the probes' rows of the last layer, and the floats of a block.
 
-    It has two parts, the second for more probes at once, and comes with the floats of a block of the first.
+    A block is probes (P,) and their neighbours (P, k); the rows of all blocks are returned together, (sum of P, d).
     """
-
-    def with_probe(me: Tensor, neighbors: Tensor) -> Tensor:
-        return torch.cat([me[:, None], neighbors], dim=1)
-
-    def shared(me: Tensor, neighbors: Tensor) -> Tensor:
-        batch = SharedBatch.where_it_pays(own.index_select(0, me), rows, neighbors)
-        return apart(me, neighbors) if batch is None else shared_rows(encoder, batch)
-
-    def apart(me: Tensor, neighbors: Tensor) -> Tensor:
-        return encoder.probe_rows(torch.cat([own.index_select(0, me)[:, None], take(rows, neighbors)], dim=1))
-
+    size = indices.shape[1] + 1
     entries = BLOCK_ENTRIES if len(encoder.layers) == 1 else DEEP_ENTRIES
-    formed = FormedEncoder.of(encoder, indices.shape[1] + 1) if own is rows else None
-    if formed is not None:
-        known, entries = (_of_the_used(formed.project, rows, indices), entries) if formed.before else ({}, RUN_ENTRIES)
-        return lambda me, neighbors: formed.joined(rows, known, with_probe(me, neighbors)), formed.finish, entries
-    if serves(encoder) and indices.shape[1] > 0:
-        return shared, nn.Identity(), entries
     if own is not rows:
-        return apart, nn.Identity(), entries
-    cache = _of_the_used(encoder.precompute, rows, indices)
+        return lambda blocks: torch.cat([_plain_rows(encoder, own, rows, *block) for block in blocks]), entries
+    if (single := SingleLayer.of(encoder, size)) is not None:
+        return lambda blocks: single.finish(
+            *_joined([single.mix(rows, _nodes(*block)) for block in blocks])
+        ), RUN_ENTRIES
+    if (merged := MergedLayers.of(encoder, size)) is not None:
+        projected = _project_used(merged.project, rows, indices)
 
-    def in_full(me: Tensor, neighbors: Tensor) -> Tensor:
-        return encoder.encode_rows(rows, with_probe(me, neighbors), cache=cache)
+        def merged_rows(blocks: Blocks) -> Tensor:
+            return merged.finish(*_joined([merged.mix(rows, projected, _nodes(*block)) for block in blocks]))
 
-    return in_full, nn.Identity(), entries
+        return merged_rows, entries
+    cache = _project_used(encoder.precompute, rows, indices)
+    return lambda blocks: torch.cat([encoder.encode_rows(rows, _nodes(*b), cache=cache) for b in blocks]), entries
 
 
-def _of_the_used(
+def _plain_rows(encoder: Encoder, own: Tensor, rows: Tensor, probes: Tensor, neighbors: Tensor) -> Tensor:
+    return encoder.probe_rows(torch.cat([own.index_select(0, probes)[:, None], take(rows, neighbors)], dim=1))
+
+
+def _nodes(probes: Tensor, neighbors: Tensor) -> Tensor:
+    return torch.cat([probes[:, None], neighbors], dim=1)
+
+
+def _joined(pairs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    return torch.cat([own for own, _ in pairs]), torch.cat([mixed for _, mixed in pairs])
+
+
+def _project_used(
     project: Callable[[Tensor], dict[str, Tensor]], rows: Tensor, indices: NDArray[np.integer]
 ) -> dict[str, Tensor]:
-    """Return project(rows), unset where a row is neither a probe nor in the indices (m, k) of the m probes."""
+    """Return project(rows), left unset for rows that are neither among the m probes nor in the indices (m, k)."""
     used = np.zeros(len(rows), dtype=np.bool_)
     used[: len(indices)] = True
     used[indices] = True
     places = torch.from_numpy(np.flatnonzero(used))
-    known = {name: torch.empty(len(rows), part.shape[1]) for name, part in project(rows[:1]).items()}
+    projected = {name: torch.empty(len(rows), part.shape[1]) for name, part in project(rows[:1]).items()}
 
     @torch.inference_mode()
     def fill(some: Tensor) -> None:
         for name, part in project(rows.index_select(0, some)).items():
-            known[name][some] = part
+            projected[name][some] = part
 
     deal(fill, [places[start : start + PROJECT_ROWS] for start in range(0, len(places), PROJECT_ROWS)])
-    return known
-
-
-@njit(cache=True)
-def near_order(indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return an order of the probes, in which near ones follow each other, in O(m k): indices (m, k) -> (m,).
-
-    A walk: from a probe to the nearest of its neighbours not yet visited; where there is none, on from the first probe
-    not yet visited.
-
-    >>> near_order(np.array([[2, 1], [3, 2], [0, 3], [1, 0]])).tolist()
-    [0, 2, 3, 1]
-    """
-    m = len(indices)
-    visited = np.zeros(m, dtype=np.bool_)
-    order = np.empty(m, dtype=np.int64)
-    found = 0
-    for first in range(m):
-        at = first
-        while at >= 0 and not visited[at]:
-            visited[at] = True
-            order[found] = at
-            found += 1
-            onward = -1
-            for neighbor in indices[at]:
-                if neighbor < m and not visited[neighbor]:
-                    onward = neighbor
-                    break
-            at = onward
-    return order
+    return projected
 
 
 def vectors_of(
@@ -189,9 +170,9 @@ def vectors_of(
     indices: NDArray[np.integer],
     counts: NDArray[np.integer] | None = None,
 ) -> Callable[[NDArray[np.integer]], Tensor]:
-    """Return the function probes (b,) -> their vectors (b, o), for losses: each probe in its own sub-graph.
+    """Return the function probes (b,) -> vectors (b, o) with gradients, each probe encoded in its own sub-graph.
 
-    Shapes: X (n, d), indices (n, k) neighbours; `counts` (n,): only the first so many belong to the sub-graph.
+    Shapes: X (n, d), indices (n, k) neighbours; `counts` (n,): neighbours in each sub-graph, the others are padding.
 
     >>> from kinfolk.nn.encoder import EncoderConfig
     >>> vectors = vectors_of(Encoder(EncoderConfig(in_dim=2, k=1)), np.eye(2, dtype=np.float32), np.array([[1], [0]]))

@@ -1,15 +1,16 @@
-"""From a sub-graph to the probe's better vector."""
+"""The encoder: from a sub-graph to the enhanced vector of its probe."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from kinfolk._core.checks import check_choice, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.nn.attention import (
     Attention,
@@ -19,7 +20,6 @@ from kinfolk.nn.attention import (
     Name,
     Normalize,
     Projected,
-    check_choice,
     fill,
     make_attention,
 )
@@ -31,24 +31,28 @@ MOST_LAYERS = 3
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """All that an `Encoder` is made from, weights apart.
+    """Settings of an `Encoder`.
 
-    in_dim           columns of the features
-    k                neighbours of a probe; sub-graphs have k + 1 rows
-    attention        see `make_attention`
-    base             "gcn" or "transformer"
-    layers           1 to 3
-    out_dim          columns of a last Linear + PReLU; None: there is none, the result has in_dim columns
-    width, heads     of the self attention's queries and keys, all heads together; how many heads
-    fusion           how a band adds up: "theta", "add" or "mul"
-    quartet_weights  False: the quartet's W_Q and W_K are the identity for good
-    normalize        "adjacency" or "qk", see `QuartetAttention`
-    concat, norm     of the GCN layers: [X, A X] W instead of A X W; a LayerNorm
-    init             "random", or "identity": untrained, the encoder is the training-free form (no activation)
-    floor            the least a cosine counts in the quartet; None: as it is
-    scale            how sharp the training-free attention is
-    hidden           width of the Transformer's MLP
+    Parameters
+    ----------
+    in_dim : columns of the features.
+    k : neighbours of a probe; sub-graphs have k + 1 rows.
+    attention : see `make_attention`.
+    base : "gcn" or "transformer".
+    layers : 1 to 3.
+    out_dim : columns of a last Linear + PReLU; None: there is none, the result has in_dim columns.
+    width, heads : of the self attention's queries and keys, all heads together; number of heads.
+    fusion : of a band: "theta", "add" or "mul", see `BandAttention`.
+    quartet_weights : False: the quartet has no W_Q and W_K.
+    normalize : "adjacency" or "qk", see `QuartetAttention`.
+    concat, norm : of the GCN layers: [X, A X] W instead of A X W; a LayerNorm.
+    init : "random", or "identity": untrained, the encoder is the training-free form (no activation).
+    floor : the smallest value of a cosine in the quartet; None: no limit.
+    scale : sharpness of the training-free attention.
+    hidden : width of the Transformer's MLP.
 
+    Examples
+    --------
     >>> EncoderConfig(in_dim=64, k=10, layers=4)
     Traceback (most recent call last):
     kinfolk.InputError: layers must be from 1 to 3, not 4
@@ -73,16 +77,15 @@ class EncoderConfig:
     hidden: int = 2048
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Refuse settings that cannot be built."""
         for what, choices in _CHOICES.items():
-            check_choice(what, getattr(self, what), choices)
+            check_choice(what, getattr(self, what), get_args(choices))
         for what in ("in_dim", "k", "width", "heads", "hidden"):
-            if getattr(self, what) < 1:
-                raise InputError(f"{what} must be 1 or more, not {getattr(self, what)}")
+            check_whole(what, getattr(self, what))
         if not 1 <= self.layers <= MOST_LAYERS:
             raise InputError(f"layers must be from 1 to {MOST_LAYERS}, not {self.layers}")
-        if self.out_dim is not None and self.out_dim < 1:
-            raise InputError(f"out_dim must be 1 or more, or None for no last layer, not {self.out_dim}")
+        if self.out_dim is not None:
+            check_whole("out_dim", self.out_dim)
         if self.in_dim % self.heads or self.width % self.heads:
             raise InputError(f"{self.heads} heads must divide in_dim={self.in_dim} and width={self.width}")
         if not 0 < self.scale < float("inf"):
@@ -95,10 +98,18 @@ _CHOICES = dict(attention=Name, base=Base, fusion=Fusion, normalize=Normalize, i
 
 
 class Encoder(nn.Module):
-    """The layers, and a last Linear + PReLU; only what the probe's result needs is worked out.
+    """Layers and a last Linear + PReLU; the last layer computes the probe's row only.
 
     z = normalize(row 0 of the last layer);   with out_dim:  z = normalize(prelu(z W + b))
 
+    Parameters
+    ----------
+    config : the settings; random weights follow torch.manual_seed.
+
+    Shapes: x (B, L, in_dim), mask (B, L)  ->  (B, out_dim or in_dim).
+
+    Examples
+    --------
     >>> encoder = Encoder(EncoderConfig(in_dim=2, k=2, attention="quartet", init="identity"))
     >>> x = torch.tensor([[[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0]]])
     >>> encoder(x).detach().round(decimals=2)
@@ -106,7 +117,7 @@ class Encoder(nn.Module):
     """
 
     def __init__(self, config: EncoderConfig) -> None:
-        """Make the layers with new weights; seed them with torch.manual_seed."""
+        """Build the layers with new weights."""
         super().__init__()
         self.config = config
         self.layers = nn.ModuleList(_layer(config) for _ in range(config.layers))
@@ -128,13 +139,13 @@ class Encoder(nn.Module):
         return self.head(self.probe_rows(x, mask, projected))
 
     def probe_rows(self, x: Tensor, mask: Tensor | None = None, projected: Projected | None = None) -> Tensor:
-        """Return the probes' rows of the last layer, (B, in_dim): all of `forward` but the head."""
+        """Return the probes' rows of the last layer, (B, in_dim): `forward` without the head."""
         x, mask = self._checked(x, mask)
         first = projected if len(self.layers) == 1 else None
         return self.layers[-1](self._before_last(x, mask, projected), mask, rows=1, projected=first)[:, 0]
 
     def attention_maps(self, x: Tensor, mask: Tensor | None = None) -> dict[str, Tensor]:
-        """Return who listens to whom in the last layer, by the name of the attention, (B, H, L, L); rows sum to one.
+        """Return the attention weights of the last layer by the name of the attention, (B, H, L, L); rows sum to one.
 
         With a band there are three: "self", "quartet" and "band" (see `BandAttention.maps`).
 
@@ -150,13 +161,13 @@ class Encoder(nn.Module):
         return {self.config.attention: attention.weights(x, mask)}
 
     def _before_last(self, x: Tensor, mask: Tensor | None, projected: Projected | None = None) -> Tensor:
-        """Return what the last layer is given, (B, L, in_dim)."""
+        """Return the input of the last layer, (B, L, in_dim)."""
         for number, layer in enumerate(self.layers[:-1]):
             x = layer(x, mask, projected=projected if number == 0 else None)
         return x
 
     def _checked(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Return the sub-graphs with 0 in rows that are not real, and the mask, None where all are."""
+        """Return the sub-graphs with 0 in padding rows, and the mask, None where all rows are real."""
         if x.dim() != 3 or x.shape[-1] != self.config.in_dim or not x.shape[1]:
             raise InputError(f"sub-graphs of the shape (B, L, {self.config.in_dim}) are expected, not {tuple(x.shape)}")
         if mask is None:
@@ -165,7 +176,7 @@ class Encoder(nn.Module):
             raise InputError(f"the mask must be bool {tuple(x.shape[:2])}, not {mask.dtype} {tuple(mask.shape)}")
         if mask.all():
             return x, None
-        return x.masked_fill(~mask[:, :, None], 0.0), mask  # 0 times an unset NaN would be NaN
+        return x.masked_fill(~mask[:, :, None], 0.0), mask  # padding may hold NaN, and 0 times NaN is NaN
 
     def head(self, row: Tensor) -> Tensor:
         """Return the probes' vectors from their rows of the last layer, (B, in_dim) -> (B, out_dim or in_dim)."""
@@ -175,14 +186,14 @@ class Encoder(nn.Module):
         return normalize(self.activation(self.last(z)), dim=-1)
 
     def precompute(self, features: Tensor) -> dict[str, Tensor]:
-        """Return what the first layer makes of each node alone, (N, in_dim) -> (N, ...) each, for `encode`.
+        """Return the first layer's projections of each node, (N, in_dim) -> (N, ...) each, for `encode`.
 
-        A node is in about k + 1 sub-graphs, its projections are the same in all. Empty with a single layer, which
-        never makes them: there the probe's row needs the features only.
+        A node is in about k + 1 sub-graphs and its projections are the same in all of them. Empty with a single layer:
+        the probe's row needs the features only.
 
         >>> encoder = Encoder(EncoderConfig(in_dim=2, k=2, attention="self", layers=2, width=4))
         >>> {name: tuple(known.shape) for name, known in encoder.precompute(torch.ones(9, 2)).items()}
-        {'value': (9, 2), 'asked': (9, 2)}
+        {'value': (9, 2), 'merged_query': (9, 2)}
         """
         first = self.layers[0]
         assert isinstance(first, GCNLayer | TransformerLayer)
@@ -205,7 +216,7 @@ class Encoder(nn.Module):
     def encode_rows(
         self, features: Tensor, nodes: Tensor, mask: Tensor | None = None, cache: Projected | None = None
     ) -> Tensor:
-        """Return the probes' rows of the last layer, (B, in_dim): all of `encode` but the head."""
+        """Return the probes' rows of the last layer, (B, in_dim): `encode` without the head."""
         projected = {name: take(rows, nodes) for name, rows in (cache or {}).items()}
         return self.probe_rows(take(features, nodes), mask, projected or None)
 
@@ -258,7 +269,7 @@ def seeded_encoder(config: EncoderConfig, seed: int) -> Encoder:
 
 
 def encoder_from(config: dict[str, Any], weights: dict[str, NDArray[Any]]) -> Encoder:
-    """Return the encoder that a model folder holds.
+    """Return the encoder of a model folder.
 
     >>> old = Encoder(EncoderConfig(in_dim=2, k=1))
     >>> weights = {name: tensor.numpy() for name, tensor in old.state_dict().items()}

@@ -1,26 +1,37 @@
-"""Layers that mix the rows of a sub-graph by an attention; B, L, H, R and the mask as in `kinfolk.nn.attention`."""
+"""Layers that mix the rows of a sub-graph with an attention; B, L, H, R and the mask as in `kinfolk.nn.attention`."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
+from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
-from kinfolk.nn.attention import Attention, FormedBand, Init, Projected, check_choice, fill, split_heads
-from kinfolk.nn.attention._cosines import gram
+from kinfolk.nn.attention import Attention, Init, Projected, fill, split_heads
 
 Activation = Literal["prelu", "relu", "none"]
 
 
 def attend(weights: Tensor, x: Tensor, weight: Tensor, values: Tensor | None = None) -> Tensor:
-    """Return A X W, the output columns split over the heads: head h makes A_h X W_h.
+    """Return A X W with the output columns split over the heads: head h gives A_h X W_h.
 
-    A (X W) and (A X) W are the same; the cheaper one is taken, unless the values X W are there already.
+    A (X W) and (A X) W are equal; the cheaper one is computed, unless the values X W are given.
 
-    Shapes: weights (B, H, R, L), x (B, L, M), weight (M, M'), values (B, L, M')  ->  (B, R, M').
+    Parameters
+    ----------
+    weights : A, (B, H, R, L).
+    x : X, (B, L, M).
+    weight : W, (M, M').
+    values : X W, (B, L, M'), where it is known.
 
+    Returns
+    -------
+    mixed : (B, R, M').
+
+    Examples
+    --------
     >>> attend(torch.tensor([[[[0.5, 0.5]]]]), torch.tensor([[[1.0, 3.0], [3.0, 5.0]]]), torch.eye(2))
     tensor([[[2., 4.]]])
     """
@@ -40,9 +51,20 @@ class GCNLayer(nn.Module):
 
     X' = act(A X W), or with concat act([X, A X] W), with norm a LayerNorm before the activation.
 
-    init="identity": W is the identity cut to its shape, and zero for the X of concat; with activation="none" and no
-    norm the untrained layer is X' = A X.
+    Parameters
+    ----------
+    dim, out_dim : M and M'.
+    attention : A.
+    concat : use [X, A X] W instead of A X W.
+    activation : "prelu", "relu" or "none".
+    norm : a LayerNorm before the activation.
+    init : "random" (Xavier), or "identity": W is the identity cut to its shape, and zero for the X of concat; with
+        activation="none" and no norm the untrained layer is X' = A X.
 
+    Shapes: x (B, L, M), mask (B, L)  ->  (B, R, M').
+
+    Examples
+    --------
     >>> from kinfolk.nn import GCNAdjacency
     >>> layer = GCNLayer(2, 2, GCNAdjacency(), activation="none", init="identity")
     >>> layer(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), rows=1).detach()
@@ -59,9 +81,9 @@ class GCNLayer(nn.Module):
         norm: bool = False,
         init: Init = "random",
     ) -> None:
-        """Make the weight: Xavier at random or the identity."""
+        """Initialise the weight."""
         super().__init__()
-        check_choice("activation", activation, Activation)
+        check_choice("activation", activation, get_args(Activation))
         _check_split(out_dim, attention)
         self.attention, self.concat, self.dim = attention, concat, dim
         self.weight = nn.Parameter(torch.empty(dim * (1 + concat), out_dim))
@@ -73,7 +95,7 @@ class GCNLayer(nn.Module):
         self.activation = {"prelu": nn.PReLU, "relu": nn.ReLU, "none": nn.Identity}[activation]()
 
     def project(self, x: Tensor) -> dict[str, Tensor]:
-        """Return what depends on each row alone: X W, for concat its two halves, and that of the attention."""
+        """Return the projections of each row: X W, with concat its two halves, and those of the attention."""
         parts = {"value": x @ self.weight[-self.dim :], **self.attention.project(x)}
         return parts | {"own": x @ self.weight[: self.dim]} if self.concat else parts
 
@@ -91,79 +113,36 @@ class GCNLayer(nn.Module):
             mixed = mixed + (known["own"][:, :rows] if known else x[:, :rows] @ self.weight[: self.dim])
         return self.activation(self.norm(mixed))
 
-
-class FormedLayer:
-    """A `GCNLayer` with A_band where nothing is learned: in few products, and written over what is no longer needed.
-
-    X' = act(X W_own + softmax(X M X^T + A_X N A_X^T) X W_value),   M and N see `FormedBand`
-
-    >>> from kinfolk.nn import make_attention
-    >>> layer, x = GCNLayer(4, 4, make_attention("band", dim=4, size=3), concat=True), torch.eye(4)[None, :3]
-    >>> with torch.inference_mode():
-    ...     formed = FormedLayer(layer, FormedBand.of(layer.attention, size=3))
-    ...     bool(torch.allclose(formed.next_rows(x, formed.project(x)), layer(x), atol=1e-6))
-    True
-    """
-
-    def __init__(self, layer: GCNLayer, band: FormedBand) -> None:
-        """Take the layer and what is formed of its attention."""
-        self.layer, self.band = layer, band
-        self.weights = {"value": layer.weight[-layer.dim :], "asked": band.asking}
-        if layer.concat:
-            self.weights["own"] = layer.weight[: layer.dim]
-
-    def project(self, x: Tensor) -> dict[str, Tensor]:
-        """Return what depends on each row alone: X W_value, X M as "asked" and X W_own, (..., M) -> (..., M') each."""
-        return {name: x @ weight for name, weight in self.weights.items()}
-
-    def pairs(self, x: Tensor, asked: Tensor) -> tuple[Tensor, Tensor]:
-        """Return X X^T and X M X^T, (..., L, L) each, of x and X M, (..., L, dim)."""
-        return gram(x), asked @ x.transpose(-1, -2)
-
-    def next_rows(self, x: Tensor, projected: Projected) -> Tensor:
-        """Return X' (B, L, M') of x (B, L, dim) and project(x), which is overwritten."""
-        return self.all_rows(*self.pairs(x, projected["asked"]), projected)
-
-    def all_rows(self, products: Tensor, duet: Tensor, projected: Projected) -> Tensor:
-        """Return X' (B, L, M') of X X^T, X M X^T and project(x) (B, L, ...), which are all overwritten."""
-        weights, value = self.band.all_rows(products, duet).softmax(dim=-1), projected["value"]
-        return self._act(projected["own"].baddbmm_(weights, value) if self.layer.concat else weights @ value)
-
-    def joined(self, x: Tensor) -> Tensor:
-        """Return [X, A X] of the probes, of A X alone without concat, (B, 2 dim or dim), of x (B, L, dim)."""
-        weights = self.band.probe_row(x, x[:, 0] @ self.band.asking).softmax(dim=-1)
-        return self.join(x[:, 0], (weights[:, None] @ x)[:, 0])
-
-    def join(self, own: Tensor, mixed: Tensor) -> Tensor:
-        """Return own and mixed (B, dim) side by side with concat, else mixed alone."""
-        return torch.cat([own, mixed], dim=1) if self.layer.concat else mixed
-
-    def finish(self, joined: Tensor) -> Tensor:
-        """Return the probes' rows of X', (B, M'), of what `joined` returns: for many probes one product."""
-        return self._act(joined @ self.layer.weight)
-
-    def _act(self, mixed: Tensor) -> Tensor:
-        mixed, activation = self.layer.norm(mixed), self.layer.activation
-        if isinstance(activation, nn.PReLU):  # with its only weight, and in place
-            return nn.functional.leaky_relu_(mixed, activation.weight.item())
-        return activation(mixed)
+    def finish(self, own: Tensor, mixed: Tensor) -> Tensor:
+        """Return the probes' rows of X', (B, M'), from their rows of X and A X, (B, M) each; one head."""
+        joined = torch.cat([own, mixed], dim=1) if self.concat else mixed
+        return self.activation(self.norm(joined @ self.weight))
 
 
 class TransformerLayer(nn.Module):
-    """A Transformer's encoder layer with any attention A, without positions: the neighbours are a set.
+    """The encoder layer of a Transformer with any attention A, without positional encoding.
 
     Y = LayerNorm(X + [A_1 X W_1, ..., A_H X W_H] W_O),   X' = LayerNorm(Y + W_2 gelu(W_1 Y))
 
-    init="identity": W_V and W_O are identities and the second half of the MLP is zero, so that the untrained layer is
-    X' = LayerNorm(X + A X).
+    Parameters
+    ----------
+    dim : M, columns of X and X'.
+    attention : A, with one or more heads.
+    hidden : width of the MLP.
+    init : "random" (Xavier), or "identity": W_V and W_O are identities and the second layer of the MLP is zero, so
+        that the untrained layer is X' = LayerNorm(X + A X).
 
+    Shapes: x (B, L, M), mask (B, L)  ->  (B, R, M).
+
+    Examples
+    --------
     >>> from kinfolk.nn import CosineAttention
     >>> TransformerLayer(4, CosineAttention(heads=2), hidden=8)(torch.ones(1, 3, 4), rows=1).shape
     torch.Size([1, 1, 4])
     """
 
     def __init__(self, dim: int, attention: Attention, hidden: int = 2048, init: Init = "random") -> None:
-        """Make the weights: Xavier at random or the identity."""
+        """Initialise the weights."""
         super().__init__()
         _check_split(dim, attention)
         self.attention = attention
@@ -180,7 +159,7 @@ class TransformerLayer(nn.Module):
             nn.init.zeros_(self.second.bias)
 
     def project(self, x: Tensor) -> dict[str, Tensor]:
-        """Return what depends on each row alone: X W_V and that of the attention."""
+        """Return the projections of each row: X W_V and those of the attention."""
         return {"value": x @ self.value, **self.attention.project(x)}
 
     def forward(
@@ -191,8 +170,15 @@ class TransformerLayer(nn.Module):
 
     def mix(self, weights: Tensor, x: Tensor, projected: Projected | None = None) -> Tensor:
         """Return X' from the weights A (B, H, R, L) of its first R rows, (B, R, M)."""
-        mixed = attend(weights, x, self.value, (projected or {}).get("value")) @ self.output
-        y = self.norm_mixed(x[:, : weights.shape[2]] + mixed)
+        return self._after(x[:, : weights.shape[2]], attend(weights, x, self.value, (projected or {}).get("value")))
+
+    def finish(self, own: Tensor, mixed: Tensor) -> Tensor:
+        """Return the probes' rows of X', (B, M), from their rows of X and A X, (B, M) each; one head."""
+        return self._after(own, mixed @ self.value)
+
+    def _after(self, x: Tensor, attended: Tensor) -> Tensor:
+        """Return X' from X and [A_1 X W_1, ..., A_H X W_H], (..., M) each."""
+        y = self.norm_mixed(x + attended @ self.output)
         return self.norm_out(y + self.second(nn.functional.gelu(self.first(y))))
 
 

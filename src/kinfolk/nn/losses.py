@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, relu
 
+from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
-from kinfolk.nn.attention import check_choice
 
 Negatives = Literal["hardest", "all", "batch"]
 
@@ -28,16 +28,26 @@ def hinge_loss(
     positive_weight * mean over pairs of one label of   max(0, positive_margin - cos)
                     + mean over the chosen other pairs of   max(0, negative_margin + cos)
 
-    negatives: the single "hardest" pair of the batch (that of the largest cosine), "all", or the B hardest ("batch").
     A batch without pairs of one kind has 0 for that kind.
 
-    Shapes: z (B, M) of any length, labels (B,)  ->  a single number.
+    Parameters
+    ----------
+    z : vectors (B, M) of any length.
+    labels : (B,).
+    positive_margin, positive_weight, negative_margin : see the equation.
+    negatives : "hardest": the pair of different labels with the largest cosine; "batch": the B hardest; "all".
 
+    Returns
+    -------
+    loss : a single number.
+
+    Examples
+    --------
     >>> z = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> round(hinge_loss(z, torch.tensor([0, 0, 1])).item(), 4)  # 10 (0.95 - 0.6) + (1 + 0.8)
     5.3
     """
-    check_choice("negatives", negatives, Negatives)
+    check_choice("negatives", negatives, get_args(Negatives))
     _check(z, labels)
     first, second = torch.triu_indices(len(z), len(z), offset=1, device=z.device)
     unit = normalize(z, dim=-1)

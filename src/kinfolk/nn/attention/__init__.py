@@ -1,8 +1,8 @@
-"""Who in a sub-graph listens to whom: the attentions of section 2.3 of the paper and those it is compared with.
+"""Attention within a sub-graph: the forms of section 2.3 of the paper and those they are compared with.
 
 A batch of sub-graphs is x (B, L, M): row 0 is the probe, then its neighbours in rank order. mask (B, L) is True where a
-row is real; None: all are. `rows` = R asks for the first R rows of a result only, since only the probe's is needed in
-the end; None: all L.
+row is real, False where it is padding; None: all are real. `rows` = R: compute the first R rows of the result only, as
+the last layer needs the probe's row alone; None: all L. H is the number of heads.
 """
 
 from kinfolk.nn.attention._base import (
@@ -11,7 +11,6 @@ from kinfolk.nn.attention._base import (
     Init,
     Normalize,
     Projected,
-    check_choice,
     fill,
     masked_softmax,
     split_heads,
@@ -20,7 +19,6 @@ from kinfolk.nn.attention._cosines import adjacency, cosines
 from kinfolk.nn.attention.band import BandAttention
 from kinfolk.nn.attention.cosine import CosineAttention
 from kinfolk.nn.attention.factory import Name, make_attention
-from kinfolk.nn.attention.formed import FormedBand
 from kinfolk.nn.attention.gcn import GCNAdjacency
 from kinfolk.nn.attention.kernel import KernelAttention
 from kinfolk.nn.attention.quartet import QuartetAttention, rank_map
@@ -31,7 +29,6 @@ __all__ = [
     "Attention",
     "BandAttention",
     "CosineAttention",
-    "FormedBand",
     "Fusion",
     "GCNAdjacency",
     "Init",
@@ -43,7 +40,6 @@ __all__ = [
     "SelfAttention",
     "TildeQuartet",
     "adjacency",
-    "check_choice",
     "cosines",
     "fill",
     "make_attention",

@@ -1,4 +1,4 @@
-"""What the attentions share: their class, their choices, softmax with padding, products with heads."""
+"""Base class of the attentions, their options, softmax with padding, products with heads."""
 
 from __future__ import annotations
 
@@ -9,21 +9,13 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
+from kinfolk._core.checks import check_choice, check_whole
 from kinfolk._core.errors import InputError
 
 Fusion = Literal["theta", "add", "mul"]
 Init = Literal["random", "identity"]
 Normalize = Literal["adjacency", "qk"]
 Projected = Mapping[str, Tensor]
-
-
-def check_choice(what: str, value: object, choices: object) -> None:
-    """Raise unless `value` is one of the values of the Literal `choices`.
-
-    >>> check_choice("fusion", "add", Fusion)
-    """
-    if value not in get_args(choices):
-        raise InputError(f"{what} must be one of {', '.join(map(repr, get_args(choices)))}, not {value!r}")
 
 
 def fill(weight: Tensor, init: Init) -> None:
@@ -34,7 +26,7 @@ def fill(weight: Tensor, init: Init) -> None:
     >>> weight.tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    check_choice("init", init, Init)
+    check_choice("init", init, get_args(Init))
     with torch.no_grad():
         for matrix in weight.view(-1, *weight.shape[-2:]):
             if init == "identity":
@@ -44,10 +36,19 @@ def fill(weight: Tensor, init: Init) -> None:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the softmax over the last axis, with exactly 0 on the columns of rows that are not real.
+    """Return the softmax over the last axis, exactly 0 in the columns of padding rows.
 
-    Shapes: scores (B, H, R, L), mask (B, L)  ->  (B, H, R, L).
+    Parameters
+    ----------
+    scores : (B, H, R, L).
+    mask : (B, L), True where a row is real, False where it is padding; None: all are real.
 
+    Returns
+    -------
+    weights : (B, H, R, L).
+
+    Examples
+    --------
     >>> masked_softmax(torch.zeros(1, 1, 1, 3), torch.tensor([[True, True, False]]))
     tensor([[[[0.5000, 0.5000, 0.0000]]]])
     """
@@ -57,8 +58,16 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class Attention(nn.Module):
-    """What every attention can do: scores by calling it, and the final weights, which sum to one in each row.
+    """Base class of the attentions: a call gives the scores, `weights` their softmax.
 
+    Parameters
+    ----------
+    heads : number of attentions side by side.
+
+    Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
+
+    Examples
+    --------
     >>> from kinfolk.nn import CosineAttention
     >>> attention = CosineAttention()
     >>> x = torch.eye(3)[None]
@@ -67,26 +76,25 @@ class Attention(nn.Module):
     """
 
     def __init__(self, heads: int = 1) -> None:
-        """Make room for `heads` attentions side by side."""
+        """Store the number of heads."""
         super().__init__()
-        if heads < 1:
-            raise InputError(f"an attention needs one head or more, not {heads}")
+        check_whole("heads", heads)
         self.heads = heads
 
     def project(self, x: Tensor) -> dict[str, Tensor]:
-        """Return what depends on each row alone, whichever sub-graph it is in: (..., M) -> (..., width) each."""
+        """Return the projections that depend on each row alone, not on its sub-graph: (..., M) -> (..., width) each."""
         return {}
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> Tensor:
-        """Return the scores before the softmax, (B, H, R, L); `projected`: the result of `project`, if it is there."""
+        """Return the scores before the softmax, (B, H, R, L); `projected`: project(x) where it is known."""
         raise NotImplementedError
 
     def weights(
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> Tensor:
-        """Return softmax(scores), (B, H, R, L), 0 on rows that are not real."""
+        """Return softmax(scores), (B, H, R, L), 0 in the columns of padding rows."""
         return masked_softmax(self(x, mask, rows, projected), mask)
 
 
@@ -102,7 +110,7 @@ def common_heads(first: Attention, second: Attention) -> int:
 
 
 def optional_theta(value: float | None, heads: int) -> nn.Parameter | None:
-    """Return a learnable factor for each head with this first value; None: none.
+    """Return a learnable factor for each head with this initial value; None without one.
 
     >>> optional_theta(2.0, heads=2).tolist()
     [2.0, 2.0]

@@ -1,14 +1,16 @@
-"""The band of attention: the duet and the quartet together."""
+"""Band attention: self attention and quartet attention together."""
 
 from __future__ import annotations
 
+from typing import get_args
+
 from torch import Tensor
 
+from kinfolk._core.checks import check_choice
 from kinfolk.nn.attention._base import (
     Attention,
     Fusion,
     Projected,
-    check_choice,
     common_heads,
     masked_softmax,
     optional_theta,
@@ -19,13 +21,23 @@ from kinfolk.nn.attention.self_attention import SelfAttention
 
 
 class BandAttention(Attention):
-    """The duet and the quartet together (equation 7 of the paper).
+    """Self attention and quartet attention together (equation 7 of the paper).
 
-    fusion  "theta"  A_band = theta_q A_qart + theta_s A_self, both learned
-            "add"    A_band = A_qart + A_self
-            "mul"    A_band = A_qart * A_self, element by element
-    tilde   Ã_qart (see `TildeQuartet`) instead of A_qart.
+    fusion="theta"  A_band = theta_q A_qart + theta_s A_self, both thetas learned
+    fusion="add"    A_band = A_qart + A_self
+    fusion="mul"    A_band = A_qart * A_self, element by element
 
+    Parameters
+    ----------
+    self_attention, quartet_attention : the two terms, with the same number of heads.
+    fusion : "theta", "add" or "mul".
+    tilde : use Ã_qart (see `TildeQuartet`) instead of A_qart.
+    theta_self, theta_quartet : initial values for every head, with fusion="theta" only.
+
+    Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
+
+    Examples
+    --------
     >>> import torch
     >>> attention = BandAttention(SelfAttention(4, 2), QuartetAttention(size=3), theta_self=0.0, theta_quartet=2.0)
     >>> x = torch.eye(4)[None, :3]
@@ -42,9 +54,9 @@ class BandAttention(Attention):
         theta_self: float = 1.0,
         theta_quartet: float = 1.0,
     ) -> None:
-        """Fuse the two; the thetas are first values, one for each head, and only there with fusion="theta"."""
+        """Store the two attentions and initialise the thetas."""
         super().__init__(common_heads(self_attention, quartet_attention))
-        check_choice("fusion", fusion, Fusion)
+        check_choice("fusion", fusion, get_args(Fusion))
         self.fusion, self.tilde = fusion, tilde
         self.self_attention = self_attention
         self.quartet_attention = quartet_attention
@@ -53,38 +65,38 @@ class BandAttention(Attention):
         self.theta_quartet = optional_theta(theta_quartet if weighted else None, self.heads)
 
     def project(self, x: Tensor) -> dict[str, Tensor]:
-        """Return those of the self attention."""
+        """Return the projections of the self attention."""
         return self.self_attention.project(x)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> Tensor:
         """Return A_band before the softmax, (B, H, R, L)."""
-        return self.fuse(*self.voices(x, mask, rows, projected))
+        return self.fuse(*self.terms(x, mask, rows, projected))
 
-    def voices(
+    def terms(
         self, x: Tensor, mask: Tensor | None = None, rows: int | None = None, projected: Projected | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return A_qart and A_self, (B, H, R, L) each."""
-        duet = self.self_attention(x, mask, None if self.tilde else rows, projected)
-        quartet = self.quartet_attention(x, mask, rows, adjacency=duet if self.tilde else None)
-        return quartet, duet[:, :, :rows]
+        self_scores = self.self_attention(x, mask, None if self.tilde else rows, projected)
+        quartet = self.quartet_attention(x, mask, rows, adjacency=self_scores if self.tilde else None)
+        return quartet, self_scores[:, :, :rows]
 
-    def fuse(self, quartet: Tensor, duet: Tensor) -> Tensor:
+    def fuse(self, quartet: Tensor, self_scores: Tensor) -> Tensor:
         """Return A_band of A_qart and A_self, (B, H, R, L) each."""
         if self.fusion == "mul":
-            return quartet * duet
-        return times_theta(quartet, self.theta_quartet) + times_theta(duet, self.theta_self)
+            return quartet * self_scores
+        return times_theta(quartet, self.theta_quartet) + times_theta(self_scores, self.theta_self)
 
     def maps(self, x: Tensor, mask: Tensor | None = None) -> dict[str, Tensor]:
-        """Return the weights of each voice alone, as loud as it is in the band, and of the band, (B, H, L, L) each.
+        """Return the softmax of each term with its learned weight, and of the band, (B, H, L, L) each.
 
         softmax(theta_s A_self), softmax(theta_q A_qart), softmax(A_band); without thetas those of the plain scores.
         """
-        quartet, duet = self.voices(x, mask)
+        quartet, self_scores = self.terms(x, mask)
         scores = {
-            "self": times_theta(duet, self.theta_self),
+            "self": times_theta(self_scores, self.theta_self),
             "quartet": times_theta(quartet, self.theta_quartet),
-            "band": self.fuse(quartet, duet),
+            "band": self.fuse(quartet, self_scores),
         }
         return {name: masked_softmax(found, mask) for name, found in scores.items()}

@@ -12,8 +12,17 @@ from kinfolk.nn.attention._base import Attention, Projected, per_head
 
 
 class CosineAttention(Attention):
-    """softmax(s cos(x_i, x_j)) with the learnable scale s > 0 of each head.
+    """softmax(s cos(x_i, x_j)) with a learnable scale s > 0 for each head.
 
+    Parameters
+    ----------
+    heads : number of heads.
+    scale : initial value of s.
+
+    Shapes: x (B, L, M)  ->  (B, H, R, L).
+
+    Examples
+    --------
     >>> CosineAttention(scale=10.0)(torch.eye(2)[None]).detach().round()
     tensor([[[[10.,  0.],
               [ 0., 10.]]]])

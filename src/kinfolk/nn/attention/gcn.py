@@ -10,12 +10,16 @@ from kinfolk.nn.attention._cosines import cosines
 
 
 class GCNAdjacency(Attention):
-    """The plain GCN: every neighbour counts as much as it is similar, nothing is learned (equation 1 of the paper).
+    """The adjacency of a plain GCN: weights by similarity, nothing is learned (equation 1 of the paper).
 
     D^-1/2 (A + I) D^-1/2,  A_ij = max(0, cos(x_i, x_j)) for i != j,  D_ii = sum_j (A + I)_ij.
 
-    These are weights already: no softmax. A row that is not real has an edge to itself alone.
+    No softmax is applied. A padding row has an edge to itself only.
 
+    Shapes: x (B, L, M), mask (B, L)  ->  (B, 1, R, L).
+
+    Examples
+    --------
     >>> GCNAdjacency()(torch.eye(2)[None])
     tensor([[[[1., 0.],
               [0., 1.]]]])

@@ -11,8 +11,17 @@ from kinfolk.nn.attention._base import Attention, Projected, per_head
 
 
 class KernelAttention(Attention):
-    """softmax(-||x_i - x_j||^2 / (2 sigma^2)) with the learnable width sigma > 0 of each head.
+    """softmax(-||x_i - x_j||^2 / (2 sigma^2)) with a learnable width sigma > 0 for each head.
 
+    Parameters
+    ----------
+    heads : number of heads.
+    sigma : initial width.
+
+    Shapes: x (B, L, M)  ->  (B, H, R, L).
+
+    Examples
+    --------
     >>> KernelAttention(sigma=0.5)(torch.eye(2)[None]).detach().round().abs()
     tensor([[[[0., 4.],
               [4., 0.]]]])

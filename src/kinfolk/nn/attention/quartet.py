@@ -1,15 +1,16 @@
-"""The quartet attention: two rows and how all others see them."""
+"""Quartet attention: two rows are compared by their cosines to all rows of the sub-graph."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.linalg import vector_norm
 from torch.nn.functional import normalize
 
+from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
 from kinfolk.nn.attention._base import (
     Attention,
@@ -17,7 +18,6 @@ from kinfolk.nn.attention._base import (
     Normalize,
     Projected,
     against,
-    check_choice,
     fill,
     optional_theta,
     through,
@@ -25,19 +25,28 @@ from kinfolk.nn.attention._base import (
 )
 from kinfolk.nn.attention._cosines import cosines, only_real
 
-_TINY = 1e-12
+_TINY = 1e-12  # lengths below it count as this
 
 
 def rank_map(size: int, served: int) -> Tensor:
-    """Return R, which carries what is tied to the ranks of `size` rows over to `served` rows.
+    """Return R, which maps weights of `size` ranks to `served` ranks.
 
-    Row 0 is the probe, kept to itself. The others are its neighbours: a rank of the one list is interpolated linearly
-    between ranks of the other at the same place between first and last, averaged over a rank's width when `served` is
-    smaller. R D R^T keeps the size of a^T D b for L2-normalised a, b that depend smoothly on the rank, for which the
-    part of the neighbours carries the factor sqrt((size - 1) / (served - 1)).
+    Row 0 is the probe and is kept. The ranks of the neighbours are interpolated linearly at the same relative position
+    between first and last, averaged over a rank's width when `served` is smaller. The neighbours' part has the factor
+    sqrt((size - 1) / (served - 1)), so that R D R^T keeps the size of a^T D b for L2-normalised a, b that depend
+    smoothly on the rank.
 
-    Shape: (served, size).
+    Parameters
+    ----------
+    size : rows of the sub-graphs in training.
+    served : rows of the sub-graphs now.
 
+    Returns
+    -------
+    R : (served, size), float64.
+
+    Examples
+    --------
     >>> rank_map(3, 3)
     tensor([[1., 0., 0.],
             [0., 1., 0.],
@@ -60,23 +69,31 @@ def rank_map(size: int, served: int) -> Tensor:
 
 
 class QuartetAttention(Attention):
-    """Sim-M in matrix form: two nodes are close when all others see them alike (equation 5 of the paper).
+    """Sim-M in matrix form: two nodes are close if their cosines to all others are alike (equation 5 of the paper).
 
     A_qart = Q K^T,  Q = A_X W_Q,  K = A_X W_K,  A_X (L, L) the cosines of all pairs,  W_Q, W_K (size, size).
 
-    weights      "rank": W_Q, W_K are learned and tied to the rank of a neighbour, size = k + 1; "identity": there are
-                 none, A_qart = A_X A_X^T.
-    normalize    "adjacency": the rows of A_X are L2-normalised, the paper's form; "qk": those of Q and K instead.
-    floor        the least a cosine can be; 0 makes opposite nodes as good as unrelated ones.
-    theta        a learnable factor of the scores, with this first value; None: none, the paper's form.
+    Computed as ((A_X W_Q) W_K^T) A_X^T, which needs L^2 instead of L^3 operations for the probe's row; for all rows
+    W_Q W_K^T is multiplied out once for the whole batch.
 
-    The scores are worked out as ((A_X W_Q) W_K^T) A_X^T: the same numbers, and for the probe's row L^2 instead of L^3
-    operations; for all rows W_Q W_K^T is formed once for the whole batch.
+    Sub-graphs may have other numbers of rows than `size`. With D = W_Q W_K^T - I the product becomes I + R D R^T, where
+    R (see `rank_map`) interpolates over the ranks of the neighbours: weights near the identity stay near it. With
+    normalize="qk" W_Q and W_K are mapped one by one.
 
-    Any other number of rows than `size` is served, too. With D = W_Q W_K^T - I the middle is then I + R D R^T, where R
-    (see `rank_map`) interpolates over the ranks of the neighbours: weights near the identity stay near the identity.
-    With normalize="qk" W_Q and W_K are carried over in this way one by one.
+    Parameters
+    ----------
+    size : rows of a sub-graph, k + 1.
+    heads : number of heads.
+    weights : "rank": W_Q and W_K are learned and tied to the rank of a neighbour; "identity": A_qart = A_X A_X^T.
+    normalize : "adjacency": the rows of A_X are L2-normalised, the paper's form; "qk": those of Q and K instead.
+    floor : the smallest value of a cosine; 0 treats opposite nodes as unrelated ones. None: no limit.
+    init : "random" (Xavier) or "identity".
+    theta : initial value of a learnable factor of the scores; None: no factor, the paper's form.
 
+    Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
+
+    Examples
+    --------
     >>> attention = QuartetAttention(size=3, init="identity")
     >>> x = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
     >>> attention(x, rows=1).detach().round(decimals=2)
@@ -95,10 +112,10 @@ class QuartetAttention(Attention):
         init: Init = "random",
         theta: float | None = None,
     ) -> None:
-        """Make the weights: Xavier at random, or the identity; none with weights="identity"."""
+        """Initialise the weights; there are none with weights="identity"."""
         super().__init__(heads)
-        check_choice("weights", weights, Literal["rank", "identity"])
-        check_choice("normalize", normalize, Normalize)
+        check_choice("weights", weights, ("rank", "identity"))
+        check_choice("normalize", normalize, get_args(Normalize))
         if size < 2:
             raise InputError(f"a sub-graph needs the probe and one neighbour or more, not {size} rows")
         self.size, self.normalize, self.floor = size, normalize, floor
@@ -120,34 +137,34 @@ class QuartetAttention(Attention):
         adjacency: Tensor | None = None,
     ) -> Tensor:
         """Return A_qart, (B, H, R, L); `adjacency` (B, L, L) or (B, H, L, L) takes the place of the cosines."""
-        tests = cosines(x, mask, self.floor) if adjacency is None else only_real(adjacency, mask)
-        tests = tests if tests.dim() == 4 else tests[:, None]
+        known = cosines(x, mask, self.floor) if adjacency is None else only_real(adjacency, mask)
+        known = known if known.dim() == 4 else known[:, None]
         if self.normalize == "qk" and self.query is not None and self.key is not None:
-            query = normalize(through(tests[:, :, :rows], self._served(self.query, x.shape[1])), dim=-1)
-            key = normalize(through(tests, self._served(self.key, x.shape[1])), dim=-1)
+            query = normalize(through(known[:, :, :rows], self._served(self.query, x.shape[1])), dim=-1)
+            key = normalize(through(known, self._served(self.key, x.shape[1])), dim=-1)
             return times_theta(query @ key.transpose(-1, -2), self.theta)
-        # the rows of A_X are divided by their lengths as late as it can be: few rows, then few scores
-        inverse = 1 / vector_norm(tests, dim=-1).clamp(min=_TINY)
-        asked = self.through_middle(tests[:, :, :rows] * inverse[:, :, :rows, None])
-        scores = against(asked, tests) * inverse[:, :, None, :]
+        # scores are divided by the lengths of A_X's rows afterwards: there are fewer scores than entries of A_X
+        inverse = 1 / vector_norm(known, dim=-1).clamp(min=_TINY)
+        merged_query = self._times_merged_weight(known[:, :, :rows] * inverse[:, :, :rows, None])
+        scores = against(merged_query, known) * inverse[:, :, None, :]
         return times_theta(scores.expand(-1, self.heads, -1, -1), self.theta)
 
     @property
     def ranked(self) -> bool:
-        """Whether there are weights, which are tied to the ranks."""
+        """Whether W_Q and W_K are learned and tied to the ranks."""
         return self.query is not None
 
-    def through_middle(self, few: Tensor) -> Tensor:
-        """Return few (B, G, R, L) times W_Q W_K^T, (B, H, R, L), which is formed where that is cheaper."""
+    def _times_merged_weight(self, few: Tensor) -> Tensor:
+        """Return few (B, G, R, L) times W_Q W_K^T, (B, H, R, L), multiplied out where that is cheaper."""
         if self.query is None or self.key is None:  # Q = K = A_X
             return few
         size = few.shape[-1]
         if size == self.size and len(few) * few.shape[2] < size:
             return through(through(few, self.query), self.key.transpose(-1, -2))
-        return through(few, self.middle(size))
+        return through(few, self.merged_weight(size))
 
-    def middle(self, size: int) -> Tensor:
-        """Return W_Q W_K^T for sub-graphs of `size` rows, (H, size, size); a single identity where there is neither."""
+    def merged_weight(self, size: int) -> Tensor:
+        """Return W_Q W_K^T for sub-graphs of `size` rows, (H, size, size); one identity where there are no weights."""
         if self.query is None or self.key is None:
             return torch.eye(size)[None]
         return self._served(self.query @ self.key.transpose(-1, -2), size)
