@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinfolk._core.errors import InputError
-from kinfolk.features import FeatureSet, as_matrix, blocks, integer_labels, unit_rows
+from kinfolk.features import FeatureSet, UnitRows, as_matrix, blocks, integer_labels, of_length_one, unit_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16])
@@ -132,6 +133,29 @@ def test_unit_rows_of_any_length(scale: float) -> None:
     expected = X / np.linalg.norm(X, axis=1, keepdims=True)
     np.testing.assert_allclose(unit_rows(X), expected, rtol=1e-6)
     np.testing.assert_allclose(unit_rows(X[2:] / scale), expected[2:], rtol=1e-6)
+
+
+def test_unit_rows_are_not_checked_or_copied_again() -> None:
+    rows = np.zeros((2, 3), dtype=np.float32)  # would be refused
+    assert unit_rows(UnitRows(rows)) is rows
+    assert as_matrix(UnitRows(rows)) is rows
+    assert len(UnitRows(rows)) == 2
+
+
+def test_rows_too_short_for_a_direction_are_replaced() -> None:
+    X = np.array([[3, 4], [1e-7, 0], [0, 0]], dtype=np.float32)
+    instead = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
+    np.testing.assert_allclose(of_length_one(X, instead), [[0.6, 0.8], [1, 0], [0, 1]], rtol=1e-6)
+    assert np.isfinite(of_length_one(X)).all()
+
+
+def test_the_mark_of_enhanced_features_stays() -> None:
+    fs = FeatureSet(np.eye(3), part_index=[0, 1, 0], part_names=("train", "test"))
+    assert fs.enhanced is False and "enhanced" not in repr(fs)
+    better = replace(fs, enhanced=True)
+    assert repr(better).endswith(", enhanced)")
+    assert better.take(np.array([2, 0])).enhanced and better.take(slice(1)).enhanced
+    assert better.part("train").enhanced and better.validate().enhanced
 
 
 @given(labels=st.lists(st.integers(-(10**17), 10**17), min_size=1))

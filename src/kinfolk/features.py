@@ -1,4 +1,4 @@
-"""FeatureSet: vectors, and what is known about each of them."""
+"""FeatureSet: feature vectors with labels, cameras, names, parts; and rows of length one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Tensor(Protocol):
 Matrix = Union[NDArray[Any], Tensor, "FeatureSet", "UnitRows"]
 Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
 
-CACHED_BYTES = 1 << 20  # blocks that stay in the cache between several passes over them
-BLOCK_BYTES = 64 << 20  # memory-mapped features are walked through in blocks of about this size
+CACHED_BYTES = 1 << 20  # size of a block that stays in the processor's cache while it is checked and normalised
+BLOCK_BYTES = 64 << 20  # size of the blocks in which memory-mapped features are read: little beside their gigabytes
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
-# how a set is written: registered by `kinfolk.formats`, which knows the formats and stands above this module
+# the function behind FeatureSet.save, registered by `kinfolk.formats`, a layer above this module
 _save: list[Callable[[FeatureSet, str | os.PathLike[str], bool], None]] = []
 ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
 
@@ -106,7 +106,12 @@ class FeatureSet:
         return int(self.features.shape[1])
 
     def part(self, name: str) -> FeatureSet:
-        """Return the rows of one part; neighbouring rows stay a view, so a memory-mapped part is not read."""
+        """Return the rows of one part; where they are consecutive as a view, which reads nothing from a memory map.
+
+        >>> fs = FeatureSet(np.eye(3), part_index=[0, 1, 1], part_names=("train", "test"))
+        >>> len(fs.part("test"))
+        2
+        """
         if name not in self.part_names or self.part_index is None:
             have = ", ".join(self.part_names) or "none"
             raise InputError(f"unknown part {name!r}; parts of this set: {have}")
@@ -125,13 +130,18 @@ class FeatureSet:
         return replace(self, features=self.features[rows], **columns)
 
     def validate(self) -> FeatureSet:
-        """Read every row once and refuse vectors that are zero or not finite, by row number."""
+        """Return the set itself after reading every row once; a zero or non-finite row raises InputError.
+
+        >>> FeatureSet([[1.0, 0.0], [0.0, 0.0]]).validate()
+        Traceback (most recent call last):
+        kinfolk.InputError: features: row 1 is a zero vector, which has no direction to compare; remove such rows
+        """
         for start, block in blocks(self.features):
             check_rows(block, start)
         return self
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Write to `path` in the format of its suffix (see `kinfolk.formats`); never over a file unless `force`."""
+        """Write the set in the format of the suffix of `path`: see `kinfolk.formats.save`."""
         _save[0](self, path, force)
 
     def __repr__(self) -> str:
@@ -159,7 +169,7 @@ def register_save(save: Callable[[FeatureSet, str | os.PathLike[str], bool], Non
 
 
 def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
-    """Return features as an (n, d) array of real numbers without copying where that is possible.
+    """Return features as an (n, d) array of real numbers, without a copy where possible.
 
     >>> as_matrix([[1, 2], [3, 4]]).shape
     (2, 2)
@@ -189,14 +199,18 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
 
 
 def blocks(matrix: NDArray[Any], block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Walk through the rows of a matrix that may be larger than memory: (first row, block)."""
+    """Yield (first row, block of rows) of a matrix that may be larger than memory.
+
+    >>> [(start, len(block)) for start, block in blocks(np.ones((5, 2)), block_bytes=16)]
+    [(0, 2), (2, 2), (4, 1)]
+    """
     rows = max(1, block_bytes // (4 * matrix.shape[1]))
     for start in range(0, len(matrix), rows):
         yield start, matrix[start : start + rows]
 
 
 def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
-    """Refuse vectors that are zero or not finite, by row number."""
+    """Raise InputError with the number of the first row that is zero or not finite."""
     finite = np.isfinite(block).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
@@ -210,12 +224,12 @@ def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
         )
 
 
-SHORT = 1e-6  # what is left of a row of length one when it is the mean of all rows
+SHORT = 1e-6  # rounding error of a row that equals the mean: after subtracting it, such a row has no direction
 
 
 @dataclass(frozen=True)
 class UnitRows:
-    """Rows (n, d) that are known to be checked, float32 and of length one: nobody checks or normalises them again.
+    """Rows (n, d) that are already checked, float32 and of length one, so that they are not normalised again.
 
     >>> unit_rows(UnitRows(np.eye(2, dtype=np.float32))).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -228,7 +242,7 @@ class UnitRows:
 
 
 def unit_rows(X: Matrix, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-    """Return the features as checked float32 vectors of length one, C-contiguous; written into `out` if it is given.
+    """Return the features (n, d) as checked float32 rows of length one, C-contiguous; in `out` if it is given.
 
     >>> unit_rows(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]], dtype=float32)
@@ -255,7 +269,7 @@ def _normalise(block: NDArray[Any], out: NDArray[np.float32]) -> None:
 
 
 def of_length_one(X: NDArray[np.float32], instead: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-    """Return the rows divided by their lengths; where `instead` is given, it replaces rows with hardly any length.
+    """Return the rows divided by their lengths; rows shorter than 1e-6 are replaced by those of `instead`, if given.
 
     >>> of_length_one(np.array([[0, 2], [0, 0]], dtype=np.float32), instead=np.eye(2, dtype=np.float32)).tolist()
     [[0.0, 1.0], [0.0, 1.0]]

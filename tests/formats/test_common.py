@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinfolk._core.errors import InputError, MissingExtraError
-from kinfolk.formats._common import as_vector, labels_from_texts, number_parts, read_lines, reading
+from kinfolk.formats._common import as_vector, labels_from_texts, number_parts, one_truth_value, read_lines, reading
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,18 @@ def test_vectors() -> None:
         as_vector("x", np.eye(2))
     with pytest.raises(InputError, match="x must be one value a row"):
         as_vector("x", np.array(5))
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0, np.True_, np.array(1), np.array([[1.0]]), [True, True]])
+def test_one_truth_value_in_any_form(value: object) -> None:
+    assert one_truth_value("x", value) is True
+    assert one_truth_value("x", np.logical_not(value)) is False
+
+
+@pytest.mark.parametrize("value", [2, "true", None, [], [True, False], np.nan])
+def test_what_is_not_one_truth_value(value: object) -> None:
+    with pytest.raises(InputError, match="x must be true or false, the same for the whole set"):
+        one_truth_value("x", value)
 
 
 def test_lines(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_dim_is_checked_where_it_is_not_needed(tmp_path: Path, small: FeatureSet
     assert load(tmp_path / "set.npz", dim=4).dim == 4
     with pytest.raises(InputError, match=r"set.npz: vectors have 4 dimensions, not dim=5"):
         load(tmp_path / "set.npz", dim=5)
-    with pytest.raises(InputError, match="dim=0"):
+    with pytest.raises(InputError, match="dim must be a whole number from 1 on, not 0"):
         load(tmp_path / "set.npz", dim=0)
 
 

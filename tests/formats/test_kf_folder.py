@@ -105,8 +105,10 @@ def test_a_failure_of_the_caller_leaves_nothing(tmp_path: Path) -> None:
 def test_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown column 'colour'; the columns are labels, cameras, query, part"):
         FolderWriter(tmp_path / "a.kf", 1, 1, columns=("colour",))
-    with pytest.raises(InputError, match="at least one row"):
+    with pytest.raises(InputError, match="rows must be a whole number from 1 on, not 0"):
         FolderWriter(tmp_path / "a.kf", 0, 1)
+    with pytest.raises(InputError, match=r"dim must be a whole number from 1 on, not 2\.0"):
+        FolderWriter(tmp_path / "a.kf", 1, 2.0)  # type: ignore[arg-type]
 
 
 def test_a_folder_of_something_else_is_never_replaced(small: FeatureSet, tmp_path: Path) -> None:

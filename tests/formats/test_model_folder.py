@@ -198,7 +198,7 @@ def test_other_weights(model, name, value, message):
         load_model(model)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_truncated_or_changed_files_are_refused(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("damaged") / "model"

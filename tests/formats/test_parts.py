@@ -34,11 +34,11 @@ def test_a_part_by_any_of_its_names(part: str, rows: int, celeb: Path) -> None:
 
 def test_an_unknown_or_ambiguous_part_lists_those_there(celeb: Path) -> None:
     have = "part0_train, part1_test, part3_test"
-    with pytest.raises(InputError, match=f"several parts are there, choose one with part=: {have}"):
+    with pytest.raises(InputError, match=f"there are several parts, choose one with part=: {have}"):
         load(celeb)
     with pytest.raises(InputError, match=f"unknown part '9'; the parts there are {have}"):
         load(celeb, part="9")
-    with pytest.raises(InputError, match=f"part 'test' may be several, choose one with part=: {have}"):
+    with pytest.raises(InputError, match=f"several parts match 'test', choose one with part=: {have}"):
         load(celeb, part="test")
 
 

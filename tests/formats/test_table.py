@@ -15,6 +15,15 @@ def read(tmp_path: Path, text: str, name: str = "a.csv") -> FeatureSet:
     return load(tmp_path / name)
 
 
+def test_the_mark_of_enhanced_features(tmp_path: Path) -> None:
+    assert read(tmp_path, "enhanced,f0\n1,2\ntrue,3\n").enhanced
+    assert not read(tmp_path, "enhanced,f0\n0,2\n0,3\n").enhanced
+    with pytest.raises(InputError, match="enhanced must be true or false, the same for the whole set"):
+        read(tmp_path, "enhanced,f0\n1,2\n0,3\n")
+    with pytest.raises(InputError, match="line 2, column 'enhanced': 'yes' is not one of 0, 1, false, true"):
+        read(tmp_path, "enhanced,f0\nyes,2\n")
+
+
 def test_every_column_by_its_other_name(tmp_path: Path) -> None:
     fs = read(tmp_path, "x,PID,y,CamID,Path,query,part\n1,cat,2,3,p.jpg,true,test\n3,,4,4,q.jpg,0,train\n")
     np.testing.assert_array_equal(fs.features, [[1, 2], [3, 4]])

@@ -1,7 +1,7 @@
 """Data that is always there: generated regimes calibrated against the paper, and scikit-learn's digits.
 
-`celeb_like`, `person_like` and `vehicle_like` are GENERATED: no photograph stands behind any vector. Their graphs are
-as noisy as those of MS-Celeb part 1, MSMT17 and VeRi-776 (docs/generated-data.md shows how close they come).
+`celeb_like`, `person_like` and `vehicle_like` are GENERATED: no vector is made from a photograph. Their graphs are as
+noisy as those of MS-Celeb part 1, MSMT17 and VeRi-776 (measured side by side in docs/generated-data.md).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import progress
 from kinfolk.datasets.generator import Block, Regime, generate_blocks, item_counts
@@ -22,6 +24,7 @@ __all__ = ["REGIMES", "Regime", "celeb_like", "digits", "person_like", "vehicle_
 
 PARTS = ("train", "test")
 
+# calibrated so that edge noise and AUC over k agree with Table 1 of the paper (docs/generated-data.md)
 CELEB = Regime(
     items_mean=68.0,
     items_spread=0.4,
@@ -73,9 +76,21 @@ REGIMES = {"celeb_like": CELEB, "person_like": PERSON, "vehicle_like": VEHICLE}
 def celeb_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_fraction: float = 0.5) -> FeatureSet:
     """Return generated features whose graph behaves like that of MS-Celeb part 1: 68 items an identity, look-alikes.
 
-    The first identities are the part "train", the last `test_fraction` of them "test"; no identity and no family of
-    look-alikes is in both. The same seed gives the same rows, however many identities are asked for.
+    Parameters
+    ----------
+    n_identities : number of classes.
+    seed : seed of the random numbers; the same seed gives the same rows for the first identities, whatever
+        `n_identities` is.
+    dim : dimensions of a vector.
+    test_fraction : share of the identities in the part "test", the last ones; the others are the part "train". No
+        identity and no family of look-alikes is in both.
 
+    Returns
+    -------
+    FeatureSet with labels and parts.
+
+    Examples
+    --------
     >>> celeb_like(n_identities=12, seed=0)
     FeatureSet(808 x 256, 12 classes, parts train 408 + test 400)
     """
@@ -85,8 +100,16 @@ def celeb_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_f
 def person_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_fraction: float = 0.5) -> FeatureSet:
     """Return generated features whose graph behaves like that of MSMT17: 30 items an identity, 15 cameras.
 
-    The first item of an identity in a camera is a query in the part "test". See `celeb_like` for the rest.
+    Parameters
+    ----------
+    n_identities, seed, dim, test_fraction : as for `celeb_like`.
 
+    Returns
+    -------
+    FeatureSet with labels, parts, cameras and queries: the first item of each identity in each camera, in "test".
+
+    Examples
+    --------
     >>> person_like(n_identities=10, seed=0).cameras.max() < 15
     np.True_
     """
@@ -96,8 +119,16 @@ def person_like(n_identities: int = 300, seed: int = 0, *, dim: int = 256, test_
 def vehicle_like(n_identities: int = 200, seed: int = 0, *, dim: int = 256, test_fraction: float = 0.5) -> FeatureSet:
     """Return generated features whose graph behaves like that of VeRi-776: 66 items an identity, 20 cameras.
 
-    The first item of an identity in a camera is a query in the part "test". See `celeb_like` for the rest.
+    Parameters
+    ----------
+    n_identities, seed, dim, test_fraction : as for `celeb_like`.
 
+    Returns
+    -------
+    FeatureSet with labels, parts, cameras and queries: the first item of each identity in each camera, in "test".
+
+    Examples
+    --------
     >>> vehicle_like(n_identities=18, seed=0).part("test").query.any()
     np.True_
     """
@@ -107,13 +138,15 @@ def vehicle_like(n_identities: int = 200, seed: int = 0, *, dim: int = 256, test
 def digits() -> FeatureSet:
     """Return scikit-learn's handwritten digits: 1,797 real images of 8 x 8 pixels, ten classes.
 
-    0 to 4 are the part "train", 5 to 9 "test".
+    Returns
+    -------
+    FeatureSet; the digits 0 to 4 are the part "train", 5 to 9 "test".
 
+    Examples
+    --------
     >>> digits()
     FeatureSet(1,797 x 64, 10 classes, parts train 901 + test 896)
     """
-    from sklearn.datasets import load_digits
-
     images = load_digits()
     return FeatureSet(images.data, labels=images.target, part_index=(images.target >= 5).astype(int), part_names=PARTS)
 
@@ -128,8 +161,21 @@ def write(
     test_fraction: float = 0.5,
     force: bool = False,
 ) -> FeatureSet:
-    """Write a generated set to disk and open it; a `.kf` folder is streamed in bounded memory, of any size.
+    """Write a generated set to disk and open it.
 
+    Parameters
+    ----------
+    regime : one of `REGIMES`, or a `Regime` of your own.
+    path : where to write; a `.kf` folder is written in bounded memory, so that it can be of any size.
+    n_identities, seed, dim, test_fraction : as for `celeb_like`.
+    force : replace what is there.
+
+    Returns
+    -------
+    FeatureSet as read from `path`.
+
+    Examples
+    --------
     >>> import tempfile
     >>> write(REGIMES["celeb_like"], Path(tempfile.mkdtemp()) / "celeb.kf", n_identities=12)
     FeatureSet(808 x 256, 12 classes, parts train 408 + test 400, memory-mapped)
@@ -171,15 +217,14 @@ def _columns(regime: Regime, block: Block, identities: int, test_fraction: float
 
 
 def _first_test_identity(regime: Regime, identities: int, test_fraction: float) -> int:
-    """Return where "test" starts: at a whole family, so that look-alikes stay together, unless there is only one."""
+    """Return the first identity of "test": the first of a family, so that no family is split, if there are several."""
     wanted = identities * (1 - test_fraction)
     whole = round(wanted / regime.family_size) * regime.family_size
     return whole if 0 < whole < identities or test_fraction in (0, 1) else round(wanted)
 
 
 def _check(identities: int, dim: int, test_fraction: float) -> None:
-    if identities < 1 or dim < 1 or not 0 <= test_fraction <= 1:
-        raise InputError(
-            "at least one identity, one dimension and a test_fraction from 0 to 1 are needed, "
-            f"not {identities}, {dim} and {test_fraction}"
-        )
+    check_whole("n_identities", identities)
+    check_whole("dim", dim)
+    if not 0 <= test_fraction <= 1:
+        raise InputError(f"test_fraction must be a number from 0 to 1, not {test_fraction!r}")

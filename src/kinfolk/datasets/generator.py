@@ -1,6 +1,6 @@
 r"""Generated features whose neighbour graphs behave like those of faces, persons and vehicles.
 
-Item t of identity i, of family f, seen in view c (a camera; for faces a pose that nobody records):
+Item t of identity i, of family f, seen in view c (a camera; for faces a pose, which is not recorded):
 
     centre_i = sqrt(family_share) F_f + sqrt(1 - family_share) I_i
     view_ic  = sqrt(view_global) G_c + sqrt(view_family) H_fc + sqrt(1 - view_global - view_family) J_ic
@@ -8,14 +8,14 @@ Item t of identity i, of family f, seen in view c (a camera; for faces a pose th
     s_t      = noise exp(identity_spread z_i + item_spread z_t)
 
 F, I, G, H, J, e are Gaussian vectors of expected length one, z standard normal; the number of items is lognormal. F
-makes the identities of a family look alike: their errors fall on the same few wrong identities, which many tests cannot
-undo once k exceeds the class. G and H are what a view does to everybody and to a family, J what one identity looks like
-in one view. s is the lack of quality: items with a large s have wrong neighbours already at a small k, but at low
-similarities. Within a family z_i and the number of items are stratified, one identity a quantile, so that a few hundred
-identities already behave like thousands.
+makes the identities of a family look alike: the wrong neighbours of their items are of the same few identities, which
+many tests cannot correct once k exceeds the class. G is the effect of a view on all identities, H that on a family, J
+that on one identity. s is the lack of quality: items with a large s have wrong neighbours already at a small k, but at
+low similarities. Within a family z_i and the number of items are stratified, one identity for each quantile, so that a
+few hundred identities already behave like thousands.
 
-Every family and every identity has a random generator of its own, keyed by (seed, stream, number). Rows never depend
-on the block they are made in or on how many identities are asked for, so sets of any size stream to disk.
+Every family and every identity has a random generator of its own, keyed by (seed, stream, number). Rows depend neither
+on the block they are made in nor on the number of identities, so sets of any size can be written block after block.
 """
 
 from __future__ import annotations
@@ -30,17 +30,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 _GLOBAL, _STRATA, _FAMILY, _IDENTITY = range(4)  # streams of random numbers
-IDENTITIES_PER_BLOCK = 256
+IDENTITIES_PER_BLOCK = 256  # 17 MB of vectors at 68 items of 256 dimensions
 
 
 @dataclass(frozen=True)
 class Regime:
-    """What one kind of data set looks like; the names are those of the equation above.
+    """Parameters of one kind of data set; see the equation at the top of the module.
 
-    items_mean and items_spread: lognormal distribution of the items of an identity, at least 2. family_size:
-    consecutive identities that look alike. views: cameras, or poses nobody records (recorded=False);
-    views_per_identity: how many of them an identity is seen in. noise: median length of the nuisance where the
-    centre's length is one.
+    Parameters
+    ----------
+    items_mean, items_spread : lognormal distribution of the number of items of an identity, at least 2.
+    family_size : number of consecutive identities that look alike.
+    family_share : share of the squared length of a centre that its family has in common.
+    views : number of cameras, or of poses.
+    views_per_identity : number of views in which an identity is seen.
+    recorded : whether the views are cameras that the set knows.
+    view_share : share of the view in the squared length of what is added to the centre; the rest is noise of the item.
+    view_global, view_family : shares of the effect of a view that are common to all identities, and to a family.
+    noise : median length of what is added to the centre, whose length is one.
+    identity_spread, item_spread : spread of the logarithm of that length over identities, and over items.
     """
 
     items_mean: float
@@ -67,7 +75,7 @@ class Block(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is drawn for an identity before its vectors, and the generator for these."""
+    """Random choices made for an identity before its vectors, and the generator of the vectors."""
 
     rng: np.random.Generator
     scales: NDArray[np.float32]  # s_t of each item
@@ -75,7 +83,7 @@ class _Plan(NamedTuple):
 
 
 def item_counts(regime: Regime, identities: int, seed: int) -> NDArray[np.int64]:
-    """Return how many items each identity has, without making them: (identities,)."""
+    """Return the number of items of each identity (identities,), without their vectors."""
     return np.array([_sizes_and_quality(regime, seed, number)[1] for number in range(identities)])
 
 

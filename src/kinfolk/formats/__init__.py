@@ -9,11 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file
 from kinfolk.features import FeatureSet, register_save
-from kinfolk.formats import kf_folder as folder
-from kinfolk.formats import market1501, mat, msmt17, npy, npz, parquet, parts, raw, safetensors, table, veri776
+from kinfolk.formats import (
+    kf_folder,
+    market1501,
+    mat,
+    msmt17,
+    npy,
+    npz,
+    parquet,
+    parts,
+    raw,
+    safetensors,
+    table,
+    veri776,
+)
 from kinfolk.formats._common import COLUMNS, columns, reading
 from kinfolk.formats._labels import attach_labels, find_labels
 from kinfolk.formats.kf_folder import FolderWriter
@@ -25,10 +38,18 @@ EVERYTHING = tuple(COLUMNS)
 
 @dataclass(frozen=True)
 class Format:
-    """One line of the table of formats.
+    """One format.
 
-    `suffixes` is empty for the folders that are known by what they hold; `keeps` names the columns that survive
-    writing; `write` is None where a format is only read, `read` where a folder only leads to files of other formats.
+    Parameters
+    ----------
+    name : name in messages.
+    suffixes : suffixes of its files; none for folders that are recognised by their contents.
+    description : one line for the documentation.
+    read : path -> FeatureSet; None for a folder whose files are of other formats.
+    write : (set, path, force) -> None; None for a format that is only read.
+    keeps : the columns that are written.
+    wants_dim : `read` takes the dimension of a vector as a second argument.
+    labels_beside : the labels are in a file of their own.
     """
 
     name: str
@@ -41,7 +62,7 @@ class Format:
     labels_beside: bool = False
 
 
-NATIVE = Format("folder", (".kf",), "kinfolk's own folder, memory-mapped, of any size", folder.read, folder.write)
+NATIVE = Format("folder", (".kf",), "kinfolk's own folder, memory-mapped, of any size", kf_folder.read, kf_folder.write)
 PARTS = Format("parts", (), "folder: MS-Celeb as published, features/ and labels/, choose with part=")
 MSMT17 = Format("msmt17", (), "folder: lists of MSMT17, features in their order", msmt17.read, wants_dim=True)
 VERI776 = Format("veri776", (), "folder: lists of VeRi-776, features in their order", veri776.read, wants_dim=True)
@@ -103,24 +124,26 @@ def load(
 
     Parameters
     ----------
-    path : a file of a known suffix, or a folder of a known layout (see `FORMATS` and docs/formats.md).
-    labels : a .npy, .txt or .meta file to take the labels from, instead of those found with the features.
-    dim : dimensions of a vector. Needed for .bin files that are not 256 wide; for other formats it is checked.
-    part : read only this part, such as "train" or "test"; for the MS-Celeb layout "part1_test" or "1".
+    path : a file with a known suffix, or a folder of a known layout (see `FORMATS` and docs/formats.md).
+    labels : a .npy, .txt or .meta file with the labels, instead of those found with the features.
+    dim : dimensions of a vector. Needed for .bin files whose vectors are not 256 wide; checked for other formats.
+    part : return only this part, such as "train" or "test"; for the MS-Celeb layout "part1_test" or "1".
 
     Returns
     -------
-    FeatureSet. Features held in memory have been checked (no NaN, infinite or zero vectors); memory-mapped ones are
-    not read on opening, and are checked when they are used.
+    FeatureSet. Features in memory have been checked (no NaN, infinite or zero vectors); memory-mapped ones are not
+    read here, and are checked when they are used.
 
+    Examples
+    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.npz"
     >>> save(FeatureSet(np.eye(3), labels=[0, 0, 1]), path)
     >>> load(path)
     FeatureSet(3 x 3, 2 classes)
     """
-    if dim is not None and dim < 1:
-        raise InputError(f"dim={dim} was given, but a vector has at least one dimension")
+    if dim is not None:
+        check_whole("dim", dim)
     source = Path(path)
     known = _format_of(source)
     if known is PARTS:
@@ -140,10 +163,16 @@ def load(
 
 
 def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a feature set in the format of the suffix, whole or not at all; never over a file unless `force`.
+    """Write a feature set in the format of the suffix, whole or not at all.
 
-    Not every format has a place for every column: `dropped` tells which would be lost.
+    Parameters
+    ----------
+    fs : the set. Not every format has a place for every column: see `dropped`.
+    path : where to write; see `FORMATS` for the suffixes.
+    force : replace a file or folder of features that is there; without it that is an error.
 
+    Examples
+    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.csv"
     >>> save(FeatureSet([[0.5, 1.0]], labels=[7]), path)
@@ -164,8 +193,19 @@ def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> N
 
 
 def dropped(fs: FeatureSet, path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Return the columns of a set that the format of `path` has no place for.
+    """Return the columns that would be lost if the set were written to `path`.
 
+    Parameters
+    ----------
+    fs : the set.
+    path : where it would be written; only the suffix is used.
+
+    Returns
+    -------
+    Names of columns, as docs/formats.md has them.
+
+    Examples
+    --------
     >>> dropped(FeatureSet(np.eye(2), labels=[0, 1], cameras=[3, 4]), "out.bin")
     ('cameras',)
     """
@@ -184,17 +224,17 @@ def _by_suffix(path: Path) -> Format:
 
 
 def _format_of(path: Path) -> Format:
-    """Tell the format of something to be read."""
+    """Return the format of an existing file or folder."""
     if not path.is_dir():
         return _by_suffix(existing_file(path))
-    if (path / folder.FEATURES).is_file():
+    if (path / kf_folder.FEATURES).is_file():
         return NATIVE
     layouts = ((MSMT17, msmt17), (VERI776, veri776), (MARKET1501, market1501), (PARTS, parts))
     for layout, module in layouts:
         if module.matches(path):
             return layout
     raise InputError(
-        f"{path} is a folder without {folder.FEATURES}, without features/*.bin or *.npy,"
+        f"{path} is a folder without {kf_folder.FEATURES}, without features/*.bin or *.npy,"
         " and without the lists of MSMT17, VeRi-776 or Market-1501"
     )
 

@@ -1,4 +1,4 @@
-"""The npy file: its header is checked against the size of the file before anything is allocated or mapped."""
+"""npy files; the header is checked against the size of the file before memory is allocated or mapped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_arr
 
 
 class Header(NamedTuple):
-    """What the header of an npy file says of the array after it."""
+    """Header of an npy file."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -27,7 +27,7 @@ class Header(NamedTuple):
 
     @property
     def order(self) -> Literal["C", "F"]:
-        """Order of the values, as numpy calls it."""
+        """Order of the values in memory."""
         return "F" if self.fortran else "C"
 
     @property
@@ -49,7 +49,7 @@ def map_file(file: Path, field: str) -> NDArray[Any]:
 
 
 def read_header(stream: IO[bytes], size: int, field: str) -> Header:
-    """Read and check an npy header; `size` is that of the whole npy file, so that its claim can be compared with it."""
+    """Read an npy header and check that the array it describes ends where the file of `size` bytes does."""
     version = npy_format.read_magic(stream)
     if version not in HEADERS:
         raise InputError(f"{field}: version {version[0]}.{version[1]} of the npy format is not known here")
@@ -69,7 +69,7 @@ def read_header(stream: IO[bytes], size: int, field: str) -> Header:
 
 
 def read_array(stream: IO[bytes], size: int, field: str) -> NDArray[Any]:
-    """Read an npy file of `size` bytes from a stream, a block at a time."""
+    """Read an npy file of `size` bytes from a stream, block after block."""
     header = read_header(stream, size, field)
     array = np.empty(header.shape, header.dtype, order=header.order)
     if header.nbytes:
@@ -101,7 +101,7 @@ def _map(file: Path, field: str) -> NDArray[Any]:
 
 
 def _check_code_points(array: NDArray[Any], field: str) -> None:
-    """Refuse numbers that are not characters: numpy keeps them and fails only where the text is used."""
+    """Raise InputError for code points that are not characters: numpy itself fails only when the text is used."""
     codes = array.astype(array.dtype.newbyteorder("=")).reshape(-1).view(np.uint32)
     if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
         raise InputError(f"{field} holds numbers that are not characters; the file may be damaged")

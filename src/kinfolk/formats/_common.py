@@ -1,4 +1,4 @@
-"""What the readers and writers share: error sentences, the names of the columns, text files."""
+"""Names of the columns, and helpers of the readers and writers: errors, conversions, text files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kinfolk.features import FeatureSet, integer_labels
 # the name of a column on disk -> the field of FeatureSet
 COLUMNS = {"labels": "labels", "cameras": "cameras", "query": "query", "part": "part_index", "names": "names"}
 
-# what the header of a table may call each column, in any case
+# titles of each column in the header of a table, in any case
 ALIASES = {
     "labels": ("label", "labels", "identity", "pid"),
     "cameras": ("camera", "cameras", "cam", "camera_id", "camid"),
@@ -30,7 +30,7 @@ ALIASES = {
 
 @contextmanager
 def reading(file: Path, kind: str) -> Iterator[None]:
-    """Make every failure of the block one sentence that names the file.
+    """Turn every exception of the block into an InputError of one sentence that names the file.
 
     >>> with reading(Path("a.npz"), "a .npz file"):
     ...     raise EOFError("no more data")
@@ -45,13 +45,13 @@ def reading(file: Path, kind: str) -> Iterator[None]:
         raise InputError(f"{file}: {error}") from error
     except PermissionError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
-    except Exception as error:  # a damaged file makes the libraries underneath raise nearly anything
+    except Exception as error:  # the libraries raise many kinds of errors on damaged files
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"{file} cannot be read as {kind}, it may be damaged or truncated: {reason}") from error
 
 
 def columns(fs: FeatureSet) -> dict[str, NDArray[Any]]:
-    """Return the columns that a set has, under their names on disk."""
+    """Return the columns of a set that are not None, under their names on disk."""
     return {name: getattr(fs, field) for name, field in COLUMNS.items() if getattr(fs, field) is not None}
 
 
@@ -89,7 +89,7 @@ def labels_from_texts(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[st
 
 
 def number_parts(words: Sequence[str], order: Sequence[str] = ()) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Number the parts of a text column, those of `order` first, the others as they come.
+    """Number the parts of a text column: those of `order` first, then the others in the order they appear.
 
     >>> number_parts(["train", "test", "train"])
     (array([0, 1, 0]), ('train', 'test'))
@@ -100,7 +100,7 @@ def number_parts(words: Sequence[str], order: Sequence[str] = ()) -> tuple[NDArr
 
 
 def recognise(header: Sequence[str]) -> dict[str, int]:
-    """Find the columns of a table by what its header calls them: name on disk -> position.
+    """Find the columns of a table by their titles: name on disk -> position.
 
     >>> recognise(["PID", "x", "CamID"])
     {'labels': 0, 'cameras': 2}
@@ -117,7 +117,7 @@ def recognise(header: Sequence[str]) -> dict[str, int]:
 
 
 def as_vector(field: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Flatten (n, 1) and (1, n) to (n,); other shapes are refused.
+    """Flatten (n, 1) and (1, n) to (n,); raise InputError for other shapes.
 
     >>> as_vector("labels", np.array([[1, 2, 3]]))
     array([1, 2, 3])
@@ -142,7 +142,7 @@ def one_truth_value(field: str, value: Any) -> bool:
 
 
 def texts(field: str, value: Any) -> tuple[str, ...]:
-    """Return a list of texts from an array or from parsed JSON, or refuse it."""
+    """Return the texts of an array or of parsed JSON; raise InputError if it is no list of texts."""
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise InputError(f"{field} must be a list of texts")

@@ -20,7 +20,7 @@ SUFFIXES = (".npy", ".txt", ".meta")
 
 
 def find_labels(features_file: Path) -> Path | None:
-    """Return the label file that belongs to a feature file: beside it, or in ../label or ../labels."""
+    """Return the label file of a feature file, beside it or in ../labels or ../label; None if there is none."""
     stem, here = features_file.stem, features_file.absolute().parent
     beside = [here / f"{stem}{end}" for end in (".labels.npy", ".labels.txt", "_labels.npy", "_labels.txt", ".meta")]
     folders = (here.parent / "labels", here.parent / "label")
@@ -30,14 +30,14 @@ def find_labels(features_file: Path) -> Path | None:
 
 
 def refuse_foreign_labels(features_file: Path) -> None:
-    """Refuse to write features without labels where a file is that would later be taken for their labels."""
+    """Raise InputError if a file that is there would be read as the labels of features that have none."""
     found = find_labels(features_file)
     if found is not None:
         raise InputError(f"{found} would be read as the labels of {features_file}, which has none: move it away first")
 
 
 def attach_labels(fs: FeatureSet, features_file: Path, labels_file: Path) -> FeatureSet:
-    """Return the set with the labels of a file, which must be as many as there are rows."""
+    """Return the set with the labels of a file, one for each row."""
     labels, names = read_labels(labels_file)
     if len(labels) != len(fs):
         whole = features_file.suffix.lower() == ".bin" and len(labels) > 0 and fs.features.size % len(labels) == 0
@@ -51,7 +51,7 @@ def attach_labels(fs: FeatureSet, features_file: Path, labels_file: Path) -> Fea
 
 
 def read_labels(file: Path) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Read the labels of a file by its suffix; texts are numbered, and their names returned."""
+    """Return the labels (n,) of a file and, where they are texts, the texts that the numbers stand for."""
     existing_file(file)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
@@ -74,7 +74,7 @@ def read_labels(file: Path) -> tuple[NDArray[Any], tuple[str, ...]]:
 
 
 def _plain_integers(data: bytes) -> NDArray[np.int64] | None:
-    """Parse millions of lines at once; None when any line is not a plain integer and needs a closer look."""
+    """Parse all lines at once, fast enough for millions; None if a line is not a plain integer."""
     data = data.rstrip().replace(b"\r\n", b"\n")
     if not data or data.translate(None, b"0123456789-\n") or b"\n\n" in data or data.startswith(b"\n"):
         return None

@@ -1,4 +1,4 @@
-"""Re-ID layouts: a text file or a folder names the pictures, and a feature file has a vector for each of them."""
+"""Re-ID layouts: a text file or a folder lists the pictures, a feature file has their vectors in the same order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_entries(file: Path, parse: Callable[[str], Entry | None], expected: str
 def listed_set(
     entries: list[Entry], list_file: Path, features_file: Path, dim: int | None, part: str, query: bool
 ) -> FeatureSet:
-    """Put the entries of one list and their vectors together."""
+    """Return the set of one list and its feature file."""
     existing_file(features_file)
     fs = raw.read(features_file, dim) if features_file.suffix == ".bin" else npy.read(features_file)
     if len(fs) != len(entries):
@@ -62,7 +62,10 @@ def read_layout(
     entries: Callable[[str], list[Entry]],
     dim: int | None,
 ) -> FeatureSet:
-    """Read every list that has features: (feature stem, list file, part, query?); the test part is all or nothing."""
+    """Read every list that has features: (feature stem, list file, part, query?).
+
+    The test part needs all of its lists; the training part may be missing.
+    """
     chosen = [(find_features(folder, stem), stem, name, part, query) for stem, name, part, query in lists]
     present = [row for row in chosen if row[0] is not None]
     if not present:
@@ -79,7 +82,7 @@ def read_layout(
 
 
 def concatenate(folder: Path, sets: Sequence[FeatureSet]) -> FeatureSet:
-    """Put sets with the same columns and parts under each other; all of them are enhanced, or none is."""
+    """Return one set with the rows of several that have the same columns and parts; all are enhanced, or none is."""
     dims = sorted({fs.dim for fs in sets})
     if len(dims) > 1:
         raise InputError(f"{folder}: the feature files differ in dimension: {', '.join(map(str, dims))}")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import ArrayLike, NDArray
 
+from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing
 from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
@@ -62,10 +63,20 @@ def write(fs: FeatureSet, folder: Path, force: bool) -> None:
 
 
 class FolderWriter:
-    """Write a set larger than memory, block after block; the folder appears when all rows are there.
+    """Write a set larger than memory, block after block; the folder appears when all rows are written.
 
-    `columns` says which of labels, cameras, query, part come with every block; `name_length` is the longest name.
+    Parameters
+    ----------
+    path : the folder to write.
+    rows, dim : shape of the features.
+    columns : which of labels, cameras, query, part are given with every block.
+    name_length : length of the longest name; 0: no names.
+    part_names, label_names : texts that the numbers in `part` and `labels` stand for.
+    enhanced : whether the features have been enhanced (`kinfolk.GraphEnhancer`).
+    force : replace a folder of features that is there.
 
+    Examples
+    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.kf"
     >>> with FolderWriter(path, rows=4, dim=2, columns=("labels", "part"), part_names=("train", "test")) as writer:
@@ -87,12 +98,12 @@ class FolderWriter:
         enhanced: bool = False,
         force: bool = False,
     ) -> None:
-        """Take what the headers of the files need to say; nothing is written before the `with` block."""
+        """Keep what the headers of the files need; nothing is written before the `with` block."""
         unknown = [name for name in columns if name not in TYPES]
         if unknown:
             raise InputError(f"unknown column {unknown[0]!r}; the columns are {', '.join(TYPES)}")
-        if rows < 1 or dim < 1:
-            raise InputError(f"a folder needs at least one row and one dimension, not {rows} x {dim}")
+        check_whole("rows", rows)
+        check_whole("dim", dim)
         self.path = Path(path)
         self.rows = rows
         self.dim = dim
@@ -120,7 +131,7 @@ class FolderWriter:
         return self
 
     def _open(self, stack: ExitStack, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> IO[bytes]:
-        # plain writing, not a writable memory map: the pages of a map would stay in memory until the system takes them
+        # not a writable memory map, whose pages would stay in memory
         stream = stack.enter_context((self._folder / f"{name}.npy").open("wb"))
         descr = npy_format.dtype_to_descr(dtype)
         npy_format.write_array_header_1_0(stream, {"descr": descr, "fortran_order": False, "shape": shape})
@@ -135,7 +146,10 @@ class FolderWriter:
         part: ArrayLike | str | None = None,
         names: ArrayLike | None = None,
     ) -> None:
-        """Write the next rows; `part` is one name for all of them, or an index into `part_names` for each."""
+        """Write the next rows, a block of (m, d) features with their columns.
+
+        `part` is the name of one part for all of them, or (m,) positions in `part_names`.
+        """
         block = as_matrix(features)
         if block.shape[1] != self.dim:
             raise InputError(f"{self.path}: vectors of {self.dim} values were expected, not of {block.shape[1]}")
@@ -151,7 +165,7 @@ class FolderWriter:
         if set(present) != set(self.types):
             wanted, came = (", ".join(names) or "no columns" for names in (self.types, present))
             raise InputError(f"{self.path}: {wanted} were expected with every block, not {came}")
-        # a FeatureSet makes the checks of types, lengths and names
+        # FeatureSet checks types, lengths and names
         fields: dict[str, Any] = {COLUMNS[name]: column for name, column in present.items()}
         checked = FeatureSet(block, **fields, part_names=self.part_names, label_names=self.label_names)
         check_rows(checked.features, self.written)

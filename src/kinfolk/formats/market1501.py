@@ -1,7 +1,7 @@
 """Market-1501 as published: the folders bounding_box_train, query, bounding_box_test, and features in their order.
 
-The pictures need not be there: bounding_box_train.txt and so on, a file name a line, do as well. DukeMTMC-reID has the
-same layout.
+Instead of the pictures, lists of them will do: bounding_box_train.txt and so on, one file name a line. DukeMTMC-reID
+has the same layout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PICTURES = {".jpg", ".jpeg", ".png"}
 
 
 def matches(folder: Path) -> bool:
-    """Say whether a folder has the picture folders of Market-1501, or lists of them."""
+    """Return whether a folder has the picture folders of Market-1501, or lists of them."""
     names = ("bounding_box_train", "bounding_box_test")
     return any((folder / name).is_dir() or (folder / f"{name}.txt").is_file() for name in names)
 
@@ -33,7 +33,7 @@ def read(folder: Path, dim: int | None = None) -> FeatureSet:
     """Read bounding_box_train.npy as the part train, query.npy and bounding_box_test.npy as the part test.
 
     Rows follow the lists; without a list, the file names in alphabetical order. Label -1 is junk, which the re-ID
-    protocol leaves out, 0 the distractors, who are nobody's identity.
+    protocol leaves out; 0 are the distractors, which belong to no identity.
     """
     return read_layout(folder, LISTS, lambda name: _entries(folder / name), dim)
 

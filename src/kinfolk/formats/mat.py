@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import savemat
-from scipy.io.matlab import MatWriteError
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
@@ -51,7 +49,11 @@ def read(file: Path) -> FeatureSet:
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
-    """Write queries and gallery; names and parts have no place in this format, and rows are put in its order."""
+    """Write queries, then gallery; names and parts are lost."""
+    # not at the top: scipy.io would more than double the time of `import kinfolk`, which loads every format
+    from scipy.io import savemat
+    from scipy.io.matlab import MatWriteError
+
     missing = [field for field in ("labels", "cameras", "query") if getattr(fs, field) is None]
     if missing:
         raise InputError(f"{file}: a re-ID result file needs labels, cameras and query; this set has no {missing[0]}")
@@ -95,7 +97,7 @@ def _assemble(content: dict[str, NDArray[Any]]) -> FeatureSet:
 
 
 def read_variables(data: bytes, wanted: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Return those of the wanted variables that the file holds."""
+    """Return the wanted variables that are in the file."""
     order = ORDERS.get(data[HEADER - 2 : HEADER])
     version = struct.unpack(f"{order or '<'}H", data[HEADER - 4 : HEADER - 2])[0] >> 8 if len(data) >= HEADER else 0
     if order and version == 2:

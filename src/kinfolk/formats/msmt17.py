@@ -20,7 +20,7 @@ CAMERA_FIELD = 2
 
 
 def matches(folder: Path) -> bool:
-    """Say whether a folder has the lists of MSMT17."""
+    """Return whether a folder has the lists of MSMT17."""
     return any((folder / name).is_file() for _, name, _, _ in LISTS)
 
 

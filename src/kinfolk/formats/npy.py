@@ -29,7 +29,7 @@ def read(file: Path) -> FeatureSet:
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
-    """Write features to X.npy and labels to X.labels.npy; the other columns have no place in this format."""
+    """Write features to X.npy and labels to X.labels.npy; the other columns are lost."""
     arrays: dict[Path, NDArray[Any]] = {file: fs.features}
     if fs.labels is not None:
         arrays[file.with_name(f"{file.stem}.labels.npy")] = fs.labels

@@ -21,11 +21,11 @@ from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
 
 SUFFIX = ".npy"
 NAME_LISTS = ("part_names", "label_names")
-DEFLATE_AT_BEST = 1100  # no zip member can be this many times larger than the file it comes from
+DEFLATE_AT_BEST = 1100  # deflate compresses at most 1,032 times: a member that claims more is damaged
 
 
 def read(file: Path) -> FeatureSet:
-    """Read every field that a FeatureSet has a place for."""
+    """Read the fields of a FeatureSet."""
     with reading(file, "an .npz file"), zipfile.ZipFile(file) as archive:
         there = [name.removesuffix(SUFFIX) for name in archive.namelist()]
         if "features" not in there:

@@ -21,7 +21,7 @@ METADATA = b"kinfolk"
 
 
 def read(file: Path) -> FeatureSet:
-    """Read the columns that a FeatureSet has a place for; the others are not touched."""
+    """Read the columns of a FeatureSet; the others are not read."""
     pa, pq = _pyarrow()
     with reading(file, "a parquet file"), pq.ParquetFile(file, page_checksum_verification=True) as source:
         titles = source.schema_arrow.names

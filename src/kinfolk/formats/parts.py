@@ -1,6 +1,6 @@
-"""MS-Celeb and its kin as published with learn-to-cluster: features/part1_test.bin with labels/part1_test.meta.
+"""MS-Celeb and similar sets as published with learn-to-cluster: features/part1_test.bin, labels/part1_test.meta.
 
-The authors' npy variant, feature/part0_train.npy with label/part0_train.npy, is the same with other names. The test
+The npy variant of the paper's authors has the names feature/part0_train.npy and label/part0_train.npy. The test
 parts are cumulative: part3 holds part1 and more, up to part9 with 5.21 million rows.
 """
 
@@ -16,7 +16,7 @@ STEM = re.compile(r"(part(\d+))_(train|test)")
 
 
 def matches(folder: Path) -> bool:
-    """Say whether a folder has feature files in features/ or feature/."""
+    """Return whether a folder has feature files in features/ or feature/."""
     return bool(_files(folder))
 
 
@@ -29,15 +29,15 @@ def part_file(folder: Path, part: str | None) -> Path:
         return chosen[0]
     if not chosen:
         raise InputError(f"{folder}: unknown part {part!r}; the parts there are {have}")
-    asked = "several parts are there" if part is None else f"part {part!r} may be several"
-    raise InputError(f"{folder}: {asked}, choose one with part=: {have}")
+    problem = "there are several parts" if part is None else f"several parts match {part!r}"
+    raise InputError(f"{folder}: {problem}, choose one with part=: {have}")
 
 
 def _files(folder: Path) -> dict[str, Path]:
     places = [folder / name for name in ("features", "feature") if (folder / name).is_dir()]
     inside = [file for place in places for file in place.iterdir() if file.suffix in SUFFIXES and file.is_file()]
     found = [file for file in inside if not file.stem.endswith((".labels", "_labels"))]
-    # later ones win: parts in their order, and .bin where a stem is there twice
+    # in the order of the parts; where a stem has both suffixes, .bin comes last and is kept
     ordered = sorted(found, key=lambda file: (_order(file.stem), file.suffix == ".bin"))
     return {file.stem: file for file in ordered}
 

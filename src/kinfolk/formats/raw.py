@@ -1,4 +1,4 @@
-"""bin: float32 values and nothing else, row after row; always memory-mapped, so that opening costs nothing."""
+"""bin: float32 values without a header, row after row; always memory-mapped, so opening reads nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)
 
 
 def read(file: Path, dim: int | None = None) -> FeatureSet:
-    """Memory-map the vectors; the size of the file must be a whole number of rows."""
+    """Memory-map the vectors; the file must hold a whole number of rows."""
     dim = DEFAULT_DIM if dim is None else dim
     with reading(file, "raw float32 vectors"):
         size = file.stat().st_size
@@ -37,7 +37,7 @@ def read(file: Path, dim: int | None = None) -> FeatureSet:
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
-    """Write vectors to X.bin and labels to X.meta; the other columns and the dimension have no place in this format."""
+    """Write vectors to X.bin and labels to X.meta; the other columns and the dimension are lost."""
     if fs.labels is None:
         refuse_foreign_labels(file)
     with ExitStack() as stack:

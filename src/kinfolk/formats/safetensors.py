@@ -20,7 +20,7 @@ LISTS = ("part_names", "label_names", "names")
 
 
 def read(file: Path) -> FeatureSet:
-    """Read every tensor that a FeatureSet has a place for; bfloat16 features become float32."""
+    """Read the tensors of a FeatureSet; bfloat16 features become float32."""
     with reading(file, "a safetensors file"), safe_open(file, framework="np") as tensors:
         there = list(tensors.keys())
         if "features" not in there:

@@ -1,4 +1,4 @@
-"""csv and tsv: a row a line; the columns that are not recognised by their name are the features, in order."""
+"""csv and tsv: one row a line; the columns whose titles are not recognised are the features, in order."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _cells(fs: FeatureSet) -> dict[str, Sequence[Any]]:
 
 
 def _quoted(text: str) -> str:
-    # csv.writer is not used: it leaves a text with a lone carriage return bare, and is slower
+    # not csv.writer, which is slower and does not quote a text with a lone carriage return
     return '"' + text.replace('"', '""') + '"'
 
 

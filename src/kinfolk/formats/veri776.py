@@ -18,7 +18,7 @@ LINE = re.compile(r"(\d{1,9})_c(\d{1,9})_\S+")
 
 
 def matches(folder: Path) -> bool:
-    """Say whether a folder has the lists of VeRi-776."""
+    """Return whether a folder has the lists of VeRi-776."""
     return any((folder / name).is_file() for _, name, _, _ in LISTS)
 
 
