@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kinfolk.features import FeatureSet
     from kinfolk.metrics import Difference, IdentityScores, SizeBucket
 
-LABEL_FILES = (".txt", ".meta")  # of no feature format: such an input holds labels alone
+LABEL_FILES = (".txt", ".meta")  # files of labels alone, in no feature format
 SPELLED = {"map": "mAP", "minp": "mINP", "r": "R", "f": "F", "bcubed": "BCubed"} | {
     word: word.upper() for word in ("nmi", "ari", "auc", "cmc", "tpr", "fpr")
 }
@@ -36,7 +36,7 @@ def evaluate(
     ] = None,
     graph: Annotated[Path | None, typer.Option(help="Score the edges of this graph: what kinfolk knn wrote.")] = None,
     retrieval: Annotated[
-        bool, typer.Option("--retrieval", help="Score the features; done anyway if nothing else is asked for.")
+        bool, typer.Option("--retrieval", help="Score the features; the default without --clusters and --graph.")
     ] = False,
     against: Annotated[
         Path | None, typer.Option(help="Other clusters, or without --clusters other features: is the difference real?")
@@ -44,7 +44,7 @@ def evaluate(
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Resamples of the identities for 95% intervals, such as 1000; 0: none.")
     ] = 0,
-    n_queries: Annotated[int | None, typer.Option(help="Retrieval: only so many rows ask, drawn with --seed.")] = None,
+    n_queries: Annotated[int | None, typer.Option(help="Retrieval: only so many queries, drawn with --seed.")] = None,
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
@@ -59,7 +59,7 @@ def evaluate(
     from kinfolk.neighbors import NeighborGraph
 
     truth, names, features = _read_truth(source, part, labels, dim)
-    asking: Any = dict(n_queries=n_queries, seed=seed, show_progress=True)
+    query_options: Any = dict(n_queries=n_queries, seed=seed, show_progress=True)
     results: dict[str, IdentityScores] = {}
     others: dict[str, IdentityScores] = {}
     buckets: tuple[SizeBucket, ...] = ()
@@ -73,9 +73,9 @@ def evaluate(
         if retrieval or (clusters is None and (graph is None or against is not None)):
             if features is None:
                 raise InputError(f"{source} holds labels alone: name the clusters to score with --clusters")
-            results["features"] = retrieval_scores(features, truth, **asking)
+            results["features"] = retrieval_scores(features, truth, **query_options)
             if against is not None and clusters is None:
-                others["features"] = retrieval_scores(options.read(against, part, labels, dim), truth, **asking)
+                others["features"] = retrieval_scores(options.read(against, part, labels, dim), truth, **query_options)
         if graph is not None:
             g = NeighborGraph.load(graph)
             both_kinds = 0 < edge_noise_rate(g, truth) < 1  # else there is no AUC
@@ -100,7 +100,7 @@ def evaluate(
 def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:
     """Read a cluster for each row: .csv with the columns name,cluster or row,cluster; .npy, .txt, .meta in row order.
 
-    Clusters are numbers or words; -1 and an empty cell mean a cluster of its own.
+    Clusters are numbers or texts; -1 and an empty cell mean a cluster of its own.
 
     >>> import tempfile
     >>> import numpy as np
@@ -128,7 +128,7 @@ def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArra
         if key is None or "cluster" not in header:
             raise InputError(f"the columns name,cluster or row,cluster were expected, not {','.join(header)}")
         if key == "name" and names is None:
-            raise InputError("clusters are told by name, but the features have no names: use the column row")
+            raise InputError("clusters are given by name, but the features have no names: use the column row")
         found: dict[str, str] = {}
         for line in lines:
             if line[key] in found:
@@ -167,7 +167,7 @@ def _is_label_array(source: Path) -> bool:
     try:
         return np.load(source, mmap_mode="r", allow_pickle=False).ndim == 1
     except (ValueError, OSError, EOFError):
-        return False  # what is wrong with it is said by who reads it
+        return False  # the reader of features names the fault
 
 
 def _with_intervals(result: IdentityScores, resamples: int, seed: int) -> dict[str, dict[str, float]]:
