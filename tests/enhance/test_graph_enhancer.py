@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import kinfolk as kf
-from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning, graph_enhancer, with_labels
 from kinfolk.metrics import mean_average_precision
 from kinfolk.training import metric
 
@@ -37,16 +37,6 @@ def quiet(**settings) -> GraphEnhancer:
 def small_set() -> tuple[np.ndarray, np.ndarray]:
     fs = kf.datasets.celeb_like(n_identities=12, dim=16)
     return np.array(fs.features[::5]), fs.labels[::5]
-
-
-@pytest.fixture(scope="module")
-def data() -> tuple[np.ndarray, np.ndarray]:
-    return small_set()
-
-
-@pytest.fixture
-def few_steps(monkeypatch):
-    monkeypatch.setattr(metric, "STEPS", 20)
 
 
 def assert_unit_rows(Z: np.ndarray, shape: tuple[int, int]) -> None:
@@ -246,97 +236,6 @@ def test_what_is_no_feature_is_refused(data):
         quiet().fit(X[:1])
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        dict(k=0),
-        dict(k=2.5),
-        dict(k=True),
-        dict(k="many"),
-        dict(attention="cross"),
-        dict(base="mlp"),
-        dict(layers=4),
-        dict(recipe="slow"),
-        dict(model="tree"),
-        dict(hops=0),
-        dict(fusion="max"),
-        dict(recipe="paper", model="propagate"),
-        dict(attention="cosine", model="propagate"),
-        dict(method="psychic"),
-    ],
-    ids=str,
-)
-def test_settings_that_do_not_exist_are_refused(data, settings):
-    with pytest.raises(kf.InputError):
-        quiet(**settings).fit(data[0])
-
-
-# ---- models as files
-
-
-@may_keep
-@pytest.mark.usefixtures("few_steps")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        dict(k=8),
-        dict(k=8, pretrained=False),
-        dict(model="subgraph", k=8, steps=3),
-        dict(recipe="paper", k=8, steps=3, out_dim=7, layers=2),
-        dict(base="transformer", attention="band_self", k=8, steps=3),
-    ],
-    ids=str,
-)
-def test_a_saved_model_gives_the_same_bits(tmp_path, data, settings):
-    X, y = data
-    e = quiet(**settings).fit(X, y)
-    e.save(tmp_path / "model")
-    again = GraphEnhancer.load(tmp_path / "model")
-    assert again.get_params() == e.get_params()
-    assert (again.k_, again.trained_, again.scores_) == (e.k_, e.trained_, e.scores_)
-    np.testing.assert_array_equal(again.transform(X), e.transform(X))
-    np.testing.assert_array_equal(again.transform(X[:9], reference=X), e.transform(X[:9], reference=X))
-    np.testing.assert_array_equal(again.get_feature_names_out(), e.get_feature_names_out())
-    again.save(tmp_path / "again")
-    assert (tmp_path / "again" / "weights.safetensors").read_bytes() == (
-        tmp_path / "model" / "weights.safetensors"
-    ).read_bytes()
-
-
-def test_a_model_is_never_written_over_by_accident(tmp_path, data):
-    e = quiet(k=8).fit(data[0])
-    e.save(tmp_path / "model")
-    with pytest.raises(kf.KinfolkError):
-        e.save(tmp_path / "model")
-    e.save(tmp_path / "model", force=True)
-    with pytest.raises(NotFittedError):
-        quiet().save(tmp_path / "other")
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("config.json", '"k"', '"K"'),
-        ("config.json", '"hops"', '"jumps"'),
-        ("config.json", '"in_dim": 16', '"in_dim": 15'),
-        ("config.json", '"layers": 1', '"layers": 7'),
-        ("config.json", '"GraphEnhancer"', '"Oracle"'),
-        ("config.json", "{", ""),
-        ("weights.safetensors", None, None),
-        ("weights.safetensors", "mean", "main"),
-    ],
-)
-def test_a_damaged_model_is_refused(tmp_path, data, file, old, new):
-    quiet(k=8, model="subgraph").fit(data[0]).save(tmp_path / "model")
-    damaged = tmp_path / "model" / file
-    if old is None:
-        damaged.write_bytes(damaged.read_bytes()[:-9])
-    else:
-        damaged.write_bytes(damaged.read_bytes().replace(old.encode(), new.encode()))
-    with pytest.raises(kf.InputError):
-        GraphEnhancer.load(tmp_path / "model")
-
-
 # ---- a scikit-learn estimator
 
 
@@ -415,6 +314,7 @@ def checkpointed(folder: Path) -> GraphEnhancer:
 
 @may_keep
 def test_killed_for_real_and_fitted_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # one map after the other, so that the steps can be counted
     monkeypatch.setattr(metric, "STEPS", 60)  # undone at the end
     killed = subprocess.run([sys.executable, __file__, str(tmp_path / "killed")], check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -463,20 +363,6 @@ def test_labels_with_hardly_a_pair_keep_the_training_free_form():
         assert np.array_equal(kept.transform(X), GraphEnhancer(**settings).fit(X).transform(X))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        dict(heads=0),
-        dict(hops=2.5),
-        dict(steps=0),
-        dict(model="propagate", base="transformer"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(settings):
-    with pytest.raises(kf.InputError):
-        GraphEnhancer(**settings).fit(np.eye(5) + 0.1)
-
-
 def test_fit_transform_searches_once_and_gives_the_same_bits(monkeypatch):
     from kinfolk.enhance import graph_enhancer as estimator
 
@@ -490,3 +376,29 @@ def test_fit_transform_searches_once_and_gives_the_same_bits(monkeypatch):
     assert len(searches) == 1
     held = [name for name, value in vars(enhancer).items() if isinstance(value, kf.NeighborGraph)]
     assert not held, "a fitted enhancer holds no graph"
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+def test_the_class_size_is_kept_whether_training_helped_or_not():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), 12)
+    X = np.eye(16)[y] + 0.1 * rng.standard_normal((len(y), 16))
+    assert quiet().fit(X, y).class_size_ == 12
+    assert quiet().fit(X, np.where(np.arange(len(y)) % 12 < 6, y, -1)).class_size_ == 6
+    assert quiet().fit(X).class_size_ is None
+    assert quiet().fit(X, np.where(y < 3, y, -1)).class_size_ is None
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+def test_a_labelled_fit_searches_once_for_all_rows_and_twice_a_fold(monkeypatch, data):
+    searches = []
+    for module in (graph_enhancer, with_labels, metric):
+        search = module.knn_graph
+        monkeypatch.setattr(module, "knn_graph", lambda X, *a, f=search, **b: searches.append(len(X)) or f(X, *a, **b))
+    fs = kf.datasets.celeb_like(n_identities=30, dim=16)
+    quiet().fit(fs, fs.labels)
+    assert searches[0] == len(fs)
+    assert len(searches) == 1 + 2 * with_labels.FOLDS
+    assert sum(searches[1:]) == 2 * len(fs), "each fold before and after its metric"

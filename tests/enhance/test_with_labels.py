@@ -15,22 +15,8 @@ from kinfolk.features import unit_rows
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.metrics import mean_average_precision
 from kinfolk.training import metric
-from kinfolk.training.metric import ConfusedClasses, MetricTask, learn_metrics, nearest_of
 from kinfolk.training.session import Session
-
-
-def with_shared_nuisance(identities: int, items: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Identities in 12 directions; what changes from item to item lies in 12 others, the same for everybody."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(identities).repeat(items)
-    signal = rng.standard_normal((identities, 12))[labels] + 0.3 * rng.standard_normal((len(labels), 12))
-    turn = np.linalg.qr(np.random.default_rng(99).standard_normal((24, 24)))[0]
-    return unit_rows(np.hstack([signal, 1.5 * rng.standard_normal((len(labels), 12))]) @ turn), labels
-
-
-def learn_metric(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    task = MetricTask("metric", X, ConfusedClasses(nearest_of(X), y), 0.1)
-    return learn_metrics([task], Session(), lambda _: None)[0]
+from labelled_sets import with_shared_nuisance
 
 
 @pytest.fixture(autouse=True)
@@ -97,22 +83,6 @@ def test_a_given_k_stays():
     assert chosen.k == 5
 
 
-def test_a_metric_helps_identities_it_has_not_seen():
-    X, y = with_shared_nuisance(60)
-    W = learn_metric(X[y < 30], y[y < 30])
-    unseen, labels = X[y >= 30], y[y >= 30]
-    before = mean_average_precision(unseen, labels)
-    after = mean_average_precision(apply_metric(unseen, W), labels)
-    assert after > before + 0.15
-    assert mean_average_precision(apply_metric(unseen, W, 0.5), labels) > before
-
-
-def test_the_map_starts_as_the_identity(monkeypatch):
-    X, y = with_shared_nuisance(6)
-    monkeypatch.setattr(metric, "STEPS", 0)
-    np.testing.assert_array_equal(learn_metric(X, y), np.eye(24))
-
-
 def test_a_strength_between_none_and_all_is_a_mean_of_the_maps():
     rng = np.random.default_rng(0)
     X, W = unit_rows(rng.standard_normal((7, 4))), rng.standard_normal((4, 4)).astype(np.float32)
@@ -123,19 +93,6 @@ def test_a_strength_between_none_and_all_is_a_mean_of_the_maps():
         moved /= np.linalg.norm(moved, axis=1, keepdims=True)
         np.testing.assert_allclose(apply_metric(X, W, strength), moved, atol=1e-6)
         np.testing.assert_allclose(apply_metric(X, fast._blend(W, strength)), moved, atol=1e-6)
-
-
-def test_batches_are_of_classes_that_are_confused():
-    X = unit_rows(np.eye(50).repeat(20, axis=0) + 0.1 * np.random.default_rng(0).random((1000, 50)))
-    y = np.arange(50).repeat(20)
-    batches = ConfusedClasses(nearest_of(X), 3 * y + 7)
-    for seed in range(5):
-        rows = batches.draw(np.random.default_rng(seed))
-        assert len(np.unique(rows)) == len(rows)
-        sizes = np.bincount(y[rows], minlength=50)
-        assert set(sizes.tolist()) <= {0, metric.ITEMS}
-        assert metric.SEEDS / 2 <= (sizes > 0).sum() <= metric.CLASSES
-        np.testing.assert_array_equal(rows, batches.draw(np.random.default_rng(seed)))
 
 
 def test_folds_part_the_identities():
@@ -158,14 +115,3 @@ def test_scores_after_each_hop_are_those_of_the_enhanced_rows():
         score = evaluation.precision(20, Propagation(hops=hops))
         assert score == pytest.approx(mean_average_precision(Z, y, n_queries=1500), abs=1e-6)
     assert evaluation.precision(28, Propagation(hops=1)) != evaluation.precision(20, Propagation(hops=1))
-
-
-@pytest.mark.usefixtures("few_steps")
-def test_the_metric_has_the_same_bits_for_any_number_of_threads():
-    X, y = with_shared_nuisance(40)
-    learned = []
-    for count in (1, 2):
-        torch.set_num_threads(count)
-        learned.append(learn_metric(X, y))
-        assert torch.get_num_threads() == count
-    np.testing.assert_array_equal(*learned)

@@ -1,0 +1,107 @@
+"""Models as files: the same bits come back, damage and accidents are refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import kinfolk as kf
+from kinfolk.enhance import GraphEnhancer
+
+may_keep = pytest.mark.filterwarnings("ignore::kinfolk.enhance.KeptTrainingFreeWarning")
+
+
+def quiet(**settings) -> GraphEnhancer:
+    return GraphEnhancer(**{"show_progress": False, **settings})
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(k=8),
+        dict(k=8, pretrained=False),
+        dict(model="subgraph", k=8, steps=3),
+        dict(recipe="paper", k=8, steps=3, out_dim=7, layers=2),
+        dict(base="transformer", attention="band_self", k=8, steps=3),
+    ],
+    ids=str,
+)
+def test_a_saved_model_gives_the_same_bits(tmp_path, data, settings):
+    X, y = data
+    e = quiet(**settings).fit(X, y)
+    e.save(tmp_path / "model")
+    again = GraphEnhancer.load(tmp_path / "model")
+    assert again.get_params() == e.get_params()
+    assert (again.k_, again.trained_, again.scores_) == (e.k_, e.trained_, e.scores_)
+    np.testing.assert_array_equal(again.transform(X), e.transform(X))
+    np.testing.assert_array_equal(again.transform(X[:9], reference=X), e.transform(X[:9], reference=X))
+    np.testing.assert_array_equal(again.get_feature_names_out(), e.get_feature_names_out())
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "weights.safetensors").read_bytes() == (
+        tmp_path / "model" / "weights.safetensors"
+    ).read_bytes()
+
+
+def test_a_model_is_never_written_over_by_accident(tmp_path, data):
+    e = quiet(k=8).fit(data[0])
+    e.save(tmp_path / "model")
+    with pytest.raises(kf.KinfolkError):
+        e.save(tmp_path / "model")
+    e.save(tmp_path / "model", force=True)
+    with pytest.raises(NotFittedError):
+        quiet().save(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.json", '"k"', '"K"'),
+        ("config.json", '"hops"', '"jumps"'),
+        ("config.json", '"in_dim": 16', '"in_dim": 15'),
+        ("config.json", '"layers": 1', '"layers": 7'),
+        ("config.json", '"GraphEnhancer"', '"Oracle"'),
+        ("config.json", "{", ""),
+        ("weights.safetensors", None, None),
+        ("weights.safetensors", "mean", "main"),
+    ],
+)
+def test_a_damaged_model_is_refused(tmp_path, data, file, old, new):
+    quiet(k=8, model="subgraph").fit(data[0]).save(tmp_path / "model")
+    damaged = tmp_path / "model" / file
+    if old is None:
+        damaged.write_bytes(damaged.read_bytes()[:-9])
+    else:
+        damaged.write_bytes(damaged.read_bytes().replace(old.encode(), new.encode()))
+    with pytest.raises(kf.InputError):
+        GraphEnhancer.load(tmp_path / "model")
+
+
+def changed(folder, change) -> None:
+    file = folder / "config.json"
+    whole = json.loads(file.read_text())
+    change(whole["config"])
+    file.write_text(json.dumps(whole))
+
+
+def test_the_class_size_is_saved_and_folders_without_it_are_read(tmp_path, data):
+    e = quiet(k=8).fit(data[0])
+    e.class_size_ = 12.0
+    e.save(tmp_path / "model")
+    assert GraphEnhancer.load(tmp_path / "model").class_size_ == 12
+    changed(tmp_path / "model", lambda config: config.pop("class_size"))
+    assert GraphEnhancer.load(tmp_path / "model").class_size_ is None
+
+
+def test_parameters_that_are_no_more_are_dropped_or_name_the_version_they_need(tmp_path, data):
+    e = quiet(k=8).fit(data[0])
+    e.save(tmp_path / "model")
+    changed(tmp_path / "model", lambda config: config["parameters"].update(rounds=1))
+    np.testing.assert_array_equal(GraphEnhancer.load(tmp_path / "model").transform(data[0]), e.transform(data[0]))
+    changed(tmp_path / "model", lambda config: config["parameters"].update(rounds=2))
+    with pytest.raises(kf.InputError, match=r"rounds above 1, which only kinfolk 0\.1"):
+        GraphEnhancer.load(tmp_path / "model")
