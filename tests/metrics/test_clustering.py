@@ -30,10 +30,10 @@ def scored(y, p):
     return [(c, k if k >= 0 else f"alone {i}") for i, (c, k) in enumerate(zip(y, p, strict=True)) if c >= 0]
 
 
-def slow_pairwise(items, askers=None):
-    """Look at all ordered pairs (i, j) of different items, i one of the askers."""
+def slow_pairwise(items, chosen=None):
+    """Look at all ordered pairs (i, j) of different items, i one of the chosen ones."""
     together = in_cluster = in_class = 0
-    for i in range(len(items)) if askers is None else askers:
+    for i in range(len(items)) if chosen is None else chosen:
         for j in range(len(items)):
             if i != j:
                 same_class, same_cluster = items[i][0] == items[j][0], items[i][1] == items[j][1]
@@ -45,10 +45,10 @@ def slow_pairwise(items, askers=None):
     return precision, recall, f_score(precision, recall)
 
 
-def slow_bcubed(items, askers=None):
+def slow_bcubed(items, chosen=None):
     """For each item: the share of its class in its cluster, and of its cluster in its class."""
     precisions, recalls = [], []
-    for i in range(len(items)) if askers is None else askers:
+    for i in range(len(items)) if chosen is None else chosen:
         mine = {j for j in range(len(items)) if items[j][0] == items[i][0]}
         ours = {j for j in range(len(items)) if items[j][1] == items[i][1]}
         precisions.append(len(mine & ours) / len(ours))

@@ -20,11 +20,11 @@ from kinfolk.metrics import (
 )
 
 
-def slow_ranks(X: np.ndarray, labels: list, asking: list[int] | None = None) -> dict[int, list[int]]:
+def slow_ranks(X: np.ndarray, labels: list, chosen: list[int] | None = None) -> dict[int, list[int]]:
     """Sort all others of each row, best first and the lower row first among equals: the positions of its class."""
     unit = X.astype(np.float64) / np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
     ranks = {}
-    for i in range(len(X)) if asking is None else asking:
+    for i in range(len(X)) if chosen is None else chosen:
         similarities = np.array([float(unit[i] @ unit[j]) for j in range(len(X))])
         ranking = [j for j in np.argsort(-similarities, kind="stable") if j != i]
         known = not (isinstance(labels[i], int) and labels[i] < 0)
@@ -34,10 +34,10 @@ def slow_ranks(X: np.ndarray, labels: list, asking: list[int] | None = None) -> 
     return ranks
 
 
-def slow_map(X: np.ndarray, labels: list, asking: list[int] | None = None) -> float:
+def slow_map(X: np.ndarray, labels: list, chosen: list[int] | None = None) -> float:
     """Average over the positions the share of hits so far, then over the rows."""
     scores = [
-        np.mean([t / r for t, r in enumerate(found, start=1)]) for found in slow_ranks(X, labels, asking).values()
+        np.mean([t / r for t, r in enumerate(found, start=1)]) for found in slow_ranks(X, labels, chosen).values()
     ]
     return sum(scores) / len(scores)
 
@@ -109,8 +109,8 @@ def test_perfect_and_worst():
 def test_queries_can_be_chosen_or_drawn():
     rng = np.random.default_rng(3)
     X, labels = rng.standard_normal((40, 5)), rng.integers(4, size=40).tolist()
-    asking = [3, 17, 20, 39]
-    assert mean_average_precision(X, labels, queries=asking) == pytest.approx(slow_map(X, labels, asking))
+    chosen = [3, 17, 20, 39]
+    assert mean_average_precision(X, labels, queries=chosen) == pytest.approx(slow_map(X, labels, chosen))
     drawn = mean_average_precision(X, labels, n_queries=10, seed=1)
     assert drawn == mean_average_precision(X, labels, n_queries=10, seed=1)
     assert drawn != mean_average_precision(X, labels, n_queries=10, seed=2)
@@ -118,8 +118,8 @@ def test_queries_can_be_chosen_or_drawn():
     assert (
         mean_average_precision(X, labels, n_queries=40) == everybody == mean_average_precision(X, labels, n_queries=99)
     )
-    one_of_them = {slow_map(X, labels, [i]) for i in asking}
-    found = mean_average_precision(X, labels, queries=asking, n_queries=1)
+    one_of_them = {slow_map(X, labels, [i]) for i in chosen}
+    found = mean_average_precision(X, labels, queries=chosen, n_queries=1)
     assert any(found == pytest.approx(score) for score in one_of_them)
 
 
@@ -142,12 +142,12 @@ def test_features_may_come_in_any_form():
 def test_each_score_alone_is_that_of_the_report():
     rng = np.random.default_rng(3)
     X, labels = rng.standard_normal((90, 5)), rng.integers(6, size=90)
-    asking = dict(n_queries=40, seed=3)
-    report = retrieval_report(X, labels, top=7, **asking)
-    assert report.map == mean_average_precision(X, labels, **asking)
-    assert report.r_precision == r_precision(X, labels, **asking)
-    assert report.minp == mean_inverse_negative_penalty(X, labels, **asking)
-    assert report.cmc.tolist() == cmc(X, labels, top=7, **asking).tolist()
+    chosen = dict(n_queries=40, seed=3)
+    report = retrieval_report(X, labels, top=7, **chosen)
+    assert report.map == mean_average_precision(X, labels, **chosen)
+    assert report.r_precision == r_precision(X, labels, **chosen)
+    assert report.minp == mean_inverse_negative_penalty(X, labels, **chosen)
+    assert report.cmc.tolist() == cmc(X, labels, top=7, **chosen).tolist()
     assert len(report.cmc) == 7
 
 
@@ -166,13 +166,13 @@ def test_kin_that_differ_by_less_than_a_bin_are_told_apart():
 
 def test_real_rows_agree_with_scikit_learn(shared_data):
     fs = kf.load(shared_data / "omniglot.npz", part="test")
-    asking = np.arange(0, len(fs), len(fs) // 25)
+    chosen = np.arange(0, len(fs), len(fs) // 25)
     X = fs.features / np.linalg.norm(fs.features, axis=1, keepdims=True)
     expected = []
-    for i in asking:
+    for i in chosen:
         others = np.arange(len(fs)) != i
         expected.append(average_precision_score((fs.labels == fs.labels[i])[others], (X @ X[i])[others]))
-    assert query_scores(fs, fs.labels, queries=asking).average_precision == pytest.approx(expected, abs=1e-4)
+    assert query_scores(fs, fs.labels, queries=chosen).average_precision == pytest.approx(expected, abs=1e-4)
 
 
 def test_what_has_no_answer_is_refused():
