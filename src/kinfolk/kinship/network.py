@@ -74,7 +74,8 @@ class KinshipNetwork:
         """Return log p of the edges with these tests: (..., 13) -> (...)."""
         flat = np.ascontiguousarray(tests, dtype=np.float32).reshape(-1, len(NAMES))
         result = np.empty(len(flat), dtype=np.float32)
-        over_spans(lambda a, b: _log_probability(flat[a:b], *self.tensors.values(), result[a:b]), len(flat))
+        weights = tuple(self.tensors.values())
+        over_spans(lambda a, b: _log_probability(flat[a:b], weights, result[a:b]), len(flat))
         return result.reshape(tests.shape[:-1])
 
 
@@ -85,17 +86,9 @@ def _shipped() -> KinshipNetwork:
 
 @nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _log_probability(
-    tests: NDArray[np.float32],
-    mean: NDArray[np.float32],
-    spread: NDArray[np.float32],
-    weight1: NDArray[np.float32],
-    bias1: NDArray[np.float32],
-    weight2: NDArray[np.float32],
-    bias2: NDArray[np.float32],
-    weight3: NDArray[np.float32],
-    bias3: NDArray[np.float32],
-    result: NDArray[np.float32],
+    tests: NDArray[np.float32], weights: tuple[NDArray[np.float32], ...], result: NDArray[np.float32]
 ) -> None:
+    mean, spread, weight1, bias1, weight2, bias2, weight3, bias3 = weights
     edges, inputs = tests.shape
     hidden = len(bias1)
     low, high = np.float32(-OUTLIER), np.float32(OUTLIER)
