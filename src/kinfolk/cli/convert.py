@@ -12,7 +12,7 @@ from kinfolk.cli import options
 
 def convert(
     source: options.Input,
-    target: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where to write; the suffix says the format.")],
+    target: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where to write; the suffix gives the format.")],
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,

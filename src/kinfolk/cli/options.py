@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they print."""
+"""Options that several commands share, and their output."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Input = Annotated[Path, typer.Argument(metavar="INPUT", help="Feature file or folder; see docs/formats.md.")]
 Part = Annotated[str | None, typer.Option(help="Use only this part of the set, such as train or test.")]
-Labels = Annotated[Path | None, typer.Option(help="Label file (.npy, .txt, .meta) when it is not beside the features.")]
-Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (256 unless told).")]
+Labels = Annotated[Path | None, typer.Option(help="Label file (.npy, .txt, .meta), if not beside the features.")]
+Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (default: 256).")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
@@ -33,7 +33,7 @@ def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> 
 
 
 def console(width: int = 100) -> Console:
-    """Return where results for a person go: standard output, wide enough for the tables when it is a file."""
+    """Return standard output for a person: as wide as the terminal, or `width` characters in a file."""
     return Console(width=None if os.isatty(1) else width, highlight=False)
 
 
