@@ -1,4 +1,4 @@
-"""Clusterers: G-cut and its sweep at the size of MS-Celeb part 1, Infomap's memory, and the time of each over n."""
+"""Clusterers: G-cut and its sweep at the size of MS-Celeb part 1, memory of Infomap, and the time of each over n."""
 
 import time
 from collections.abc import Callable
@@ -146,7 +146,7 @@ def infomap(folder: str, identities: int = PART1, sizes: tuple[int, ...] = (100_
             rows.append([f"{size:,}, {name}", f"{m.seconds:.0f} s", f"{m.gib:.2f} GiB", each, f"{m.result:,}"])
     return Section(
         "Infomap in bounded memory",
-        "`Infomap(k=20)` on celeb_like (generated); pruned: only the edges that many tests believe. Memory is what was "
+        "`Infomap(k=20)` on celeb_like (generated); pruned: only the edges that `kf.prune` keeps. Memory is what was "
         "held beyond the graph.",
         ["rows", "time", "peak memory", "memory a row", "clusters"],
         rows,

@@ -74,7 +74,7 @@ def cluster(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Put the rows into clusters and say how many there are and how large they become.
+    """Cluster the rows, write the clusters, and report their number and sizes.
 
     ada-nets, star-fc and clusformer learn from labelled identities first (--train, --train-part), or use what was
     learned before (--model).
@@ -95,9 +95,9 @@ def cluster(
     if save_model is not None:
         refuse_existing(save_model, force)
     named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
-    told: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     pairs = _pairs(settings or [])
-    if twice := sorted(told.keys() & pairs.keys()):
+    if twice := sorted(given.keys() & pairs.keys()):
         raise InputError(f"{twice[0]} is given twice: by --{twice[0].replace('_', '-')} and by --set")
     if model is not None and "enhancer" in pairs:
         raise InputError("enhancer is given twice: by --model and by --set")
@@ -106,20 +106,20 @@ def cluster(
     if known is not None and known.labels is None:
         raise InputError(f"{train or source} has no labels to learn from")
     _check_k(k, len(features))
-    # these take seconds: what is wrong with the files is said before
+    # imported late, because they take seconds: mistakes in the arguments and files are reported first
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph
 
-    told |= pairs
-    clusterer = _clusterer(method, told, seed) if model is None else _with_model(method, model, told, seed)
-    given = None if graph is None else NeighborGraph.load(graph)
-    if given is not None and len(given) != len(features):
-        raise InputError(f"{graph} has {len(given)} rows, {source} has {len(features)}: they must be the same rows")
+    given |= pairs
+    clusterer = _clusterer(method, given, seed) if model is None else _with_model(method, model, given, seed)
+    neighbors = None if graph is None else NeighborGraph.load(graph)
+    if neighbors is not None and len(neighbors) != len(features):
+        raise InputError(f"{graph} has {len(neighbors)} rows, {source} has {len(features)}: they must be the same rows")
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if known is not None:
             clusterer.fit(known, known.labels)
-        found = clusterer.fit_predict(features if given is None else given)
+        found = clusterer.fit_predict(features if neighbors is None else neighbors)
     write_clusters(out, found, features, force)
     if save_model is not None:
         clusterer.save(save_model, force)
@@ -129,7 +129,7 @@ def cluster(
         facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
         facts["bcubed_f"] = round(100 * bcubed(features.labels, found).f, 2)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
-    _say(facts, as_json)
+    _print_facts(facts, as_json)
     for warning in caught:
         typer.echo(f"note: {warning.message}", err=True)
 
@@ -139,7 +139,7 @@ def write_clusters(file: Path, labels: NDArray[np.int64], features: FeatureSet, 
 
     >>> import tempfile
     >>> import numpy as np
-    >>> from kinfolk import FeatureSet
+    >>> from kinfolk.features import FeatureSet
     >>> file = Path(tempfile.mkdtemp()) / "clusters.csv"
     >>> write_clusters(file, np.array([0, 1]), FeatureSet(np.eye(2), names=["a.jpg", "b.jpg"]))
     >>> file.read_text().split()
@@ -173,22 +173,22 @@ def _check_k(k: int | None, rows: int) -> None:
         raise InputError(f"--k {k} is too large: each of the {rows:,} rows has {rows - 1:,} others")
 
 
-def _clusterer(method: str, told: dict[str, Any], seed: int) -> Clusterer:
-    from kinfolk import cluster as clusterers
+def _clusterer(method: str, given: dict[str, Any], seed: int) -> Clusterer:
+    import kinfolk.cluster as clusterers
 
     kind = getattr(clusterers, METHODS[method])
     known = inspect.signature(kind).parameters
-    for name in told:
+    for name in given:
         if name not in known:
             raise InputError(f"{method} has no setting {name!r}; it has {', '.join(known)}")
     if "random_state" in known:
-        told = dict(random_state=seed) | told
-    hints = get_type_hints(kind.__init__, localns=dict(GraphEnhancer=Any))  # which takes seconds to import
-    return kind(**{name: _value(name, value, hints[name]) for name, value in told.items()})
+        given = dict(random_state=seed) | given
+    hints = get_type_hints(kind.__init__, localns=dict(GraphEnhancer=Any))  # not imported here: it takes seconds
+    return kind(**{name: _value(name, value, hints[name]) for name, value in given.items()})
 
 
 def _chosen(clusterer: Clusterer, method: str) -> dict[str, Any]:
-    """Return what the method has chosen for these rows, or when it was learned."""
+    """Return the settings that the method chose, for these rows or in training."""
     chosen: dict[str, Any] = {}
     if hasattr(clusterer, "threshold_"):
         chosen["threshold"] = round(clusterer.threshold_, 4)
@@ -212,20 +212,20 @@ def _check_learned(method: str, model: Path | None, learning: bool, save_model: 
         raise InputError("--save-model keeps what was learned by this call: it needs --train or --train-part")
 
 
-def _with_model(method: str, model: Path, told: dict[str, Any], seed: int) -> Clusterer:
-    from kinfolk import cluster as clusterers
+def _with_model(method: str, model: Path, given: dict[str, Any], seed: int) -> Clusterer:
+    import kinfolk.cluster as clusterers
 
     if method == "kin":
         from kinfolk.enhance import GraphEnhancer
 
-        return _clusterer(method, told | dict(enhancer=GraphEnhancer.load(model)), seed)
-    if fixed := sorted(told.keys() - {"max_size"}):
+        return _clusterer(method, given | dict(enhancer=GraphEnhancer.load(model)), seed)
+    if fixed := sorted(given.keys() - {"max_size"}):
         raise InputError(f"{fixed[0]} was chosen when {model} was learned: only --max-size can be given with --model")
-    return getattr(clusterers, METHODS[method]).load(model).set_params(**told)
+    return getattr(clusterers, METHODS[method]).load(model).set_params(**given)
 
 
 def _value(name: str, text: Any, hint: Any) -> Any:
-    """Return a setting as what it is declared to be; none is None."""
+    """Return a setting converted to its declared type; none is None."""
     import pydantic
 
     if not isinstance(text, str):
@@ -264,7 +264,7 @@ def _facts(labels: NDArray[np.int64], features: FeatureSet) -> dict[str, Any]:
     )
 
 
-def _say(facts: dict[str, Any], as_json: bool) -> None:
+def _print_facts(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts))
         return
