@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
-QUERIES = 3000
+QUERIES = 3000  # rows ranked for the precisions that are printed: a second or two
 
 
 def enhance(
@@ -21,7 +23,7 @@ def enhance(
     reference: Annotated[
         Path | None, typer.Option(help="Take the neighbours from this feature file: new items, an existing gallery.")
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours; chosen from the data unless told.")] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours; chosen from the data unless given.")] = None,
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
@@ -42,7 +44,7 @@ def enhance(
     features = options.read(source, part, labels, dim)
     known = None if reference is None else options.read(reference, None, None, dim)
     lost = dropped(features, out)
-    # these take seconds: what is wrong with the files is said before
+    # imported after the files are checked: these imports take seconds
     from kinfolk.enhance import GraphEnhancer
     from kinfolk.metrics import mean_average_precision
 
@@ -59,19 +61,17 @@ def enhance(
     # a model chooses k anew for rows with classes of another size
     facts["k_of_the_fit" if model is not None and k is None else "k"] = k or enhancer.k_
     if features.labels is not None and _some_class_has_two(features.labels):
-        asking = dict(n_queries=min(QUERIES, len(features)))
-        facts["mAP_before"] = round(100 * mean_average_precision(features, features.labels, **asking), 2)
-        facts["mAP_after"] = round(100 * mean_average_precision(better, features.labels, **asking), 2)
+        for name, vectors in (("mAP_before", features), ("mAP_after", better)):
+            score = mean_average_precision(vectors, features.labels, n_queries=min(QUERIES, len(features)))
+            facts[name] = round(100 * score, 2)
         if len(features) > QUERIES:
-            facts["mAP_of"] = f"{QUERIES:,} rows that ask all others; kinfolk evaluate lets every row ask"
+            facts["mAP_of"] = f"{QUERIES:,} queries against all other rows; kinfolk evaluate has every row as a query"
     if lost:
         facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.say(facts, as_json)
 
 
-def _some_class_has_two(labels: Any) -> bool:
-    import numpy as np
-
+def _some_class_has_two(labels: NDArray[np.int64]) -> bool:
     known = labels[labels >= 0]
     return len(np.unique(known)) < len(known)

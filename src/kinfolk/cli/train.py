@@ -11,7 +11,7 @@ import typer
 from kinfolk._core.memory import peak_memory_gib
 from kinfolk.cli import options
 
-K = Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless told.")]
+K = Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless given.")]
 Attention = Annotated[str, typer.Option(help="none, self, quartet, band, quartet_self, band_self, cosine or kernel.")]
 Base = Annotated[str, typer.Option(help="gcn or transformer.")]
 Layers = Annotated[int, typer.Option(help="1 to 3.")]
@@ -51,7 +51,7 @@ def train(
     features = options.read(source, part, labels, dim)
     if features.labels is None:
         raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")
-    # these take seconds: what is wrong with the files is said before
+    # imported after the files are checked: these imports take seconds
     from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
     from kinfolk.report.learning_curves import learning_curves
 
@@ -66,7 +66,7 @@ def train(
         tensorboard=tensorboard,
         random_state=seed,
     )
-    with options.timed() as took, warnings.catch_warnings(record=True) as said:
+    with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", KeptTrainingFreeWarning)
         enhancer.fit(features, features.labels)
     enhancer.save(out, force)
@@ -74,8 +74,8 @@ def train(
         learning_curves(enhancer.log_, curves, force)
     facts: dict[str, Any] = dict(set=repr(features), k=enhancer.k_, trained=enhancer.trained_)
     facts |= {f"held_back_mAP_{name}": round(100 * score, 2) for name, score in enhancer.scores_.items()}
-    for note in said:
-        if issubclass(note.category, KeptTrainingFreeWarning):
-            facts["note"] = str(note.message)
+    for warning in caught:
+        if issubclass(warning.category, KeptTrainingFreeWarning):
+            facts["note"] = str(warning.message)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.say(facts, as_json)

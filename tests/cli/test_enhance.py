@@ -1,0 +1,61 @@
+"""kinfolk enhance as a user meets it: the file, the precisions, a model, a reference."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kinfolk as kf
+from kinfolk.cli import enhance
+
+
+@pytest.fixture(scope="module")
+def features():
+    fs = kf.datasets.celeb_like(n_identities=12, dim=16)
+    return kf.FeatureSet(np.ascontiguousarray(fs.features[::3]), labels=fs.labels[::3])
+
+
+@pytest.fixture
+def run(kinfolk, tmp_path, features):
+    """Enhance x.npz to z.npz; give the facts it prints and the features it writes."""
+    features.save(tmp_path / "x.npz")
+
+    def enhanced(*more):
+        code, out, err = kinfolk("enhance", tmp_path / "x.npz", "-o", tmp_path / "z.npz", "--json", *more)
+        assert code == 0, err
+        return json.loads(out), kf.load(tmp_path / "z.npz")
+
+    return enhanced
+
+
+def test_label_free_is_that_of_the_library(run, features):
+    facts, found = run("-k", 8)
+    expected = kf.GraphEnhancer(8, show_progress=False).fit(features).transform(features)
+    np.testing.assert_array_equal(found.features, expected)
+    np.testing.assert_array_equal(found.labels, features.labels)
+    assert found.enhanced  # kinfolk cluster does not enhance it again
+    for name, vectors in (("mAP_before", features.features), ("mAP_after", expected)):
+        score = kf.metrics.mean_average_precision(vectors, features.labels)
+        assert facts[name] == pytest.approx(100 * score, abs=0.01)
+    assert (facts["model"], facts["k"]) == ("label-free", 8)
+    assert "mAP_of" not in facts
+
+
+def test_a_model_and_a_reference(run, tmp_path, features):
+    enhancer = kf.GraphEnhancer(8, show_progress=False).fit(features)
+    enhancer.save(tmp_path / "model")
+    facts, found = run("-m", tmp_path / "model", "--reference", tmp_path / "x.npz")
+    np.testing.assert_array_equal(found.features, enhancer.transform(features, reference=features))
+    assert facts["k_of_the_fit"] == 8
+
+
+def test_many_rows_are_scored_by_some_queries(run, monkeypatch):
+    monkeypatch.setattr(enhance, "QUERIES", 50)
+    assert run("-k", 8)[0]["mAP_of"].startswith("50 queries")
+
+
+def test_without_two_rows_of_a_class_there_is_no_precision(kinfolk, tmp_path):
+    kf.FeatureSet(np.eye(5, dtype=np.float32) + 0.1, labels=np.arange(5)).save(tmp_path / "x.npz")
+    code, out, _ = kinfolk("enhance", tmp_path / "x.npz", "-o", tmp_path / "z.npz", "-k", 2, "--json")
+    assert code == 0
+    assert "mAP_before" not in json.loads(out)
