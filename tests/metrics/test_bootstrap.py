@@ -26,6 +26,7 @@ def random_clusters(rng, y):
     return p
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     """The truth: what is expected of another set of as many identities, the mean over all of these sets."""
     rng = np.random.default_rng(1)
