@@ -1,4 +1,4 @@
-"""faiss is told the processor that numpy's BLAS found, and nobody else is."""
+"""The OpenBLAS of faiss uses the processor that the one of numpy detected, and the environment stays as it was."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def loaded(**more):
     return json.loads(done.stdout)
 
 
-def test_all_say_the_same_processor():
+def test_both_libraries_use_the_same_processor():
     found, left = loaded()
     newer = [name for path, name in found.items() if "faiss" not in path]
     of_faiss = [name for path, name in found.items() if "faiss" in path]
@@ -33,7 +33,7 @@ def test_all_say_the_same_processor():
     assert of_faiss == [KNOWN[newer[0]]] and left is None
 
 
-def test_what_the_user_says_stays():
+def test_the_setting_of_the_user_stays():
     found, left = loaded(**{VARIABLE: "Haswell"})
     assert left == "Haswell"
     assert all(name in ("Haswell", None) for path, name in found.items() if "faiss" in path)

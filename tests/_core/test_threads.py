@@ -69,7 +69,7 @@ def test_an_error_is_raised_and_afterwards_all_is_as_before(two_threads_each):
     with pytest.raises(ValueError, match="part 5"):
         deal(fail, range(100))
     assert settings() == two_threads_each
-    assert deal(abs, [-1]) == [1]  # nobody holds the lock
+    assert deal(abs, [-1]) == [1]  # the lock is free again
 
 
 def test_callers_in_several_threads_leave_the_settings_as_they_were(two_threads_each):

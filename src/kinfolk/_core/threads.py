@@ -96,5 +96,6 @@ def _one_thread_each() -> None:
 
 
 def _torch_threads(count: int) -> None:
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(count)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(count)

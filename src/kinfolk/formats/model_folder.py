@@ -40,7 +40,7 @@ def save_model(
     Parameters
     ----------
     path : the folder to write.
-    kind : what the model is; `load_model` can ask for it.
+    kind : what the model is; `load_model` can check it.
     config : values that JSON can hold; floats come back exactly.
     tensors : name -> array of booleans, integers or floats, of any shape.
     card : text of README.md.
