@@ -57,14 +57,6 @@ def test_knn_writes_a_graph_and_says_what_it_measured(kinfolk, features, tmp_pat
     assert "edge noise rate" in out
 
 
-def test_convert_goes_there_and_back(kinfolk, features, tmp_path):
-    assert kinfolk("convert", features, tmp_path / "x.csv")[0] == 0
-    assert kinfolk("convert", tmp_path / "x.csv", tmp_path / "y.npz", "--part", "train", "--json")[0] == 0
-    original, back = kf.load(features).part("train"), kf.load(tmp_path / "y.npz")
-    np.testing.assert_allclose(back.features, original.features, rtol=1e-6)
-    np.testing.assert_array_equal(back.labels, original.labels)
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -113,42 +105,6 @@ def test_a_wrong_file_is_named_before_the_large_libraries_are_loaded(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["2 []"] * 4
     assert done.stderr.count("absent.npz does not exist") == 4
-
-
-def test_similarity_writes_the_cleaner_graph_and_explains_a_pair(kinfolk, features, tmp_path):
-    from scipy import sparse
-
-    code, out, _ = kinfolk("similarity", features, "--k", 5, "-o", tmp_path / "clean.npz", "--json")
-    facts = json.loads(out)
-    assert code == 0
-    expected = kf.prune(kf.knn_graph(kf.load(features), 5), y=kf.load(features).labels)
-    assert abs(sparse.load_npz(tmp_path / "clean.npz") - expected.graph).max() == 0
-    assert facts["edge_noise_after"] == pytest.approx(expected.noise_after, abs=1e-4)
-    assert "k" in json.loads(kinfolk("similarity", features, "--json")[1])
-    code, out, _ = kinfolk("similarity", features, "--k", 5, "--explain", 0, 1)
-    assert out.startswith("rows 0 and 1: Sim-M")
-    code, _, err = kinfolk("similarity", features, "--k", 40)
-    assert code == 0
-    assert "looks larger than the classes" in err
-    for bad in (["--threshold", "high"], ["-o", tmp_path / "x.csv"]):
-        assert kinfolk("similarity", features, *bad)[0] == 2
-
-
-def test_theory_prints_a_table_and_draws_a_plot(kinfolk, tmp_path):
-    code, out, _ = kinfolk("theory", "--p", 0.8, "--q", 0.2, "--alpha", 0.8, "--plot", tmp_path / "tests.png")
-    assert code == 0
-    assert (tmp_path / "tests.png").stat().st_size > 5000
-    assert f"{kf.theory.min_tests(0.8, 0.2, 0.8)} tests by Theorem 1" in " ".join(out.split())
-    code, out, _ = kinfolk("theory", "--json")
-    rows = json.loads(out)["rows"]
-    assert rows[-1]["exact"] < rows[-1]["bound"]
-    kf.datasets.digits().save(tmp_path / "digits.npz")
-    code, out, _ = kinfolk("theory", "--data", tmp_path / "digits.npz", "--k", 20)
-    assert code == 0
-    assert "the condition holds" in out
-    code, _, err = kinfolk("theory", "--p", 0.2, "--q", 0.8)
-    assert code == 2
-    assert "q < p" in err
 
 
 def test_ctrl_c_says_what_to_do(kinfolk, features, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What is read off a labelled graph."""
+"""Estimates on a labelled graph."""
 
 import numpy as np
 import pytest
@@ -46,3 +46,22 @@ def test_a_graph_without_noise_cannot_be_estimated():
     g = kf.knn_graph(np.eye(4).repeat(3, axis=0), k=2)
     with pytest.raises(kf.InputError, match="without both kinds"):
         kf.theory.estimate(g, np.arange(4).repeat(3))
+
+
+def test_the_labelled_threshold_lies_between_the_means_of_both_kinds_of_edges():
+    fs = kf.datasets.celeb_like(60, seed=0)
+    g = kf.knn_graph(fs, k=20)
+    same = fs.labels[g.indices] == fs.labels[:, None]
+    cleaner = kf.prune(g, kf.theory.labelled_threshold(g, fs.labels), y=fs.labels)
+    assert cleaner.scores[~same].mean() < cleaner.threshold < cleaner.scores[same].mean()
+    assert cleaner.noise_after < cleaner.noise_before
+
+
+def test_two_threads_count_what_one_counts(monkeypatch):
+    fs = kf.datasets.person_like(12, seed=2)
+    g = kf.knn_graph(fs, k=12)
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        found.append(kf.theory.estimate(g, fs.labels))
+    assert found[0] == found[1]

@@ -79,12 +79,12 @@ def write_ranking(file: Path, ranking: Ranking, query: FeatureSet, gallery: Feat
         if file.suffix == ".npz":
             np.savez(temporary, indices=ranking.indices, distances=ranking.distances)
             return
-        asked, known = (np.arange(len(fs)) if fs.names is None else fs.names for fs in (query, gallery))
+        queries, items = (np.arange(len(fs)) if fs.names is None else fs.names for fs in (query, gallery))
         with temporary.open("w", newline="", encoding="utf-8") as sheet:
             writer = csv.writer(sheet, lineterminator="\n")
             writer.writerow(["query", "rank", "gallery", "distance"])
-            for name, rows, distances in zip(asked.tolist(), ranking.indices, ranking.distances, strict=True):
-                lines = zip(known[rows].tolist(), distances.tolist(), strict=True)
+            for name, rows, distances in zip(queries.tolist(), ranking.indices, ranking.distances, strict=True):
+                lines = zip(items[rows].tolist(), distances.tolist(), strict=True)
                 writer.writerows([name, rank, item, round(d, 6)] for rank, (item, d) in enumerate(lines, 1))
 
 
@@ -103,12 +103,12 @@ def _check_method(method: str, first: str, then: str, model: Path | None, preset
 def _read(
     source: Path, gallery: Path | None, part: str | None, labels: Path | None, dim: int | None
 ) -> tuple[FeatureSet, FeatureSet]:
-    """Return queries and gallery: two files, or one whose query mask tells them apart."""
+    """Return queries and gallery: of two files, or of one with a query mask."""
     features = options.read(source, part, labels, dim)
     if gallery is not None:
         return features, options.read(gallery, part, None, dim)
     if features.query is None or not 0 < features.query.sum() < len(features):
-        raise InputError(f"{source} does not say which rows are queries: name a second file, the gallery")
+        raise InputError(f"{source} does not mark which rows are queries: name a second file, the gallery")
     return features.take(features.query), features.take(~features.query)
 
 
@@ -134,10 +134,10 @@ def _rank(
 
 
 def _scores(ranking: Ranking, query: FeatureSet, gallery: FeatureSet) -> dict[str, float]:
-    """Return mAP and R1 where both sides have labels and some query a match."""
-    from kinfolk import metrics
+    """Return mAP and R1 if both sides have labels."""
+    from kinfolk.metrics import reid
 
-    if query.labels is None or gallery.labels is None or not hasattr(metrics, "reid"):
+    if query.labels is None or gallery.labels is None:
         return {}
-    found = metrics.reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
+    found = reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
     return dict(mAP=round(100 * found.map, 2), R1=round(100 * found.rank1, 2))

@@ -1,4 +1,4 @@
-"""kinfolk similarity: Sim-M of every edge, the cleaner graph, and the tests behind a pair."""
+"""kinfolk similarity: Sim-M of every edge, the graph without unlikely edges, and the tests behind a pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def similarity(
     source: options.Input,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Kept edges, a scipy sparse .npz of Sim-M.")] = None,
     k: Annotated[
-        int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless told.")
+        int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless given.")
     ] = None,
     threshold: Annotated[
         str, typer.Option(help="Sim-M from which on an edge is kept: a number, auto, or theory.")
@@ -32,7 +32,7 @@ def similarity(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Judge every edge by many tests and keep those that enough common neighbours vouch for.
+    """Score every edge by many tests and keep those with enough common neighbours.
 
     [bold]Example:[/bold]  kinfolk similarity market1501.npz --part test --k 20 -o clean.npz
     """
@@ -44,7 +44,7 @@ def similarity(
     from kinfolk.similarity import explain as explain_pair
     from kinfolk.similarity import prune
 
-    cut = _threshold(threshold)
+    chosen = _parse(threshold)
     if out is not None:
         if out.suffix != ".npz":
             raise InputError(f"{out}: edges are written as .npz (scipy.sparse.load_npz reads them)")
@@ -58,7 +58,7 @@ def similarity(
         return
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cleaner = prune(graph, _number(cut, graph, features), y=features.labels)
+        cleaner = prune(graph, _labelled(graph, features) if chosen == "theory" else chosen, y=features.labels)
     kept = f"{cleaner.keep.sum():,} of {cleaner.keep.size:,} ({cleaner.keep.mean():.1%})"
     facts: dict[str, Any] = dict(set=repr(features), k=graph.k, threshold=round(cleaner.threshold, 4), edges_kept=kept)
     if cleaner.noise_before is not None and cleaner.noise_after is not None:
@@ -72,21 +72,20 @@ def similarity(
         typer.echo(f"note: {warning.message}", err=True)
 
 
-def _number(cut: Any, graph: NeighborGraph, features: FeatureSet) -> Any:
-    """Return the threshold as `prune` takes it; that of the theory is read off the labels."""
-    if cut != "theory":
-        return cut
+def _parse(threshold: str) -> Any:
+    """Return a number, "auto" or "theory"."""
+    if threshold in ("auto", "theory"):
+        return threshold
+    try:
+        return float(threshold)
+    except ValueError:
+        raise InputError(f"threshold must be a number, auto or theory, not {threshold!r}") from None
+
+
+def _labelled(graph: NeighborGraph, features: FeatureSet) -> float:
+    """Return the threshold that the theory expects to separate both kinds of edges, by the labels."""
     from kinfolk.theory import labelled_threshold
 
     if features.labels is None:
-        raise InputError("a threshold from theory needs labels: they say how often a test passes within a class")
+        raise InputError("a threshold from theory needs labels: they give the chance of a test within a class")
     return labelled_threshold(graph, features.labels)
-
-
-def _threshold(text: str) -> Any:
-    if text in ("auto", "theory"):
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"threshold must be a number, auto or theory, not {text!r}") from None

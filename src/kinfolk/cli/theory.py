@@ -1,4 +1,4 @@
-"""kinfolk theory: how many tests are needed, by the bound, exactly, and drawn."""
+"""kinfolk theory: how many tests are needed, by the bound, by exact counting, and by simulation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def theory(
     q: Annotated[float, typer.Option(help="Chance that it passes between classes.")] = 0.2,
     alpha: Annotated[float, typer.Option(help="Share of the common candidates that are of the node's class.")] = 0.8,
     gamma: Annotated[float, typer.Option(help="How many times fewer error edges are wanted.")] = 2.0,
-    data: Annotated[Path | None, typer.Option(help="Labelled features: read p, q and alpha off their graph.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Labelled features: p, q and alpha are estimated on their graph.")
+    ] = None,
     k: Annotated[int, typer.Option("--k", "-k", help="Neighbours of that graph.")] = 20,
     part: options.Part = None,
     plot: Annotated[Path | None, typer.Option(help="Draw error edges over the number of tests into this file.")] = None,
@@ -32,32 +34,37 @@ def theory(
 
     [bold]Example:[/bold]  kinfolk theory --p 0.8 --q 0.2 --alpha 0.8 --plot tests.png
     """
-    from kinfolk import theory as th
     from kinfolk._core.errors import InputError
     from kinfolk._core.files import refuse_existing, replacing
     from kinfolk.neighbors import knn_graph
+    from kinfolk.theory import (
+        chernoff_errors,
+        estimate,
+        min_tests,
+        multiple_test_errors,
+        simulate,
+        single_test_errors,
+    )
 
     if plot is not None:
         if plot.suffix not in (".png", ".svg", ".pdf"):
             raise InputError(f"{plot}: a plot is written as .png, .svg or .pdf")
         refuse_existing(plot, force)
-    told = None
+    estimated = None
     if data is not None:
         features = options.read(data, part, None, None)
         if features.labels is None:
-            raise InputError(f"{data} has no labels: p, q and alpha are read off labelled edges")
-        told = th.estimate(knn_graph(features, k), features.labels)
-        p, q, alpha = told.p, told.q, told.alpha
-        if not told.holds:
+            raise InputError(f"{data} has no labels: p, q and alpha are estimated on labelled edges")
+        estimated = estimate(knn_graph(features, k), features.labels)
+        p, q, alpha = estimated.p, estimated.q, estimated.alpha
+        if not estimated.holds:
             raise InputError(f"at k={k} alpha is {alpha:.2f}: the theory needs more than 1/2; choose a smaller k")
     rows = []
     for m in COUNTS:
-        drawn = th.simulate(p, q, alpha, m, nodes=400, seed=seed)[1]
-        one, many, bound = (
-            f(p, q, alpha, m) for f in (th.single_test_errors, th.multiple_test_errors, th.chernoff_errors)
-        )
+        drawn = simulate(p, q, alpha, m, nodes=400, seed=seed)[1]
+        one, many, bound = (f(p, q, alpha, m) for f in (single_test_errors, multiple_test_errors, chernoff_errors))
         rows.append(dict(m=m, one_test=sum(one), bound=sum(bound), exact=sum(many), drawn=sum(drawn)))
-    needed = th.min_tests(p, q, alpha, gamma), th.min_tests(p, q, alpha, gamma, exact=True)
+    needed = min_tests(p, q, alpha, gamma), min_tests(p, q, alpha, gamma, exact=True)
     if plot is not None:
         from kinfolk.report.figures import errors_over_tests
 
@@ -65,11 +72,11 @@ def theory(
             errors_over_tests(rows, needed[1]).savefig(temporary, dpi=120)
     if as_json:
         facts = dict(p=p, q=q, alpha=alpha, gamma=gamma, needed_bound=needed[0], needed_exact=needed[1], rows=rows)
-        typer.echo(json.dumps(facts if told is None else facts | dict(estimate=asdict(told))))
+        typer.echo(json.dumps(facts if estimated is None else facts | dict(estimate=asdict(estimated))))
         return
     screen = options.console()
-    if told is not None:
-        screen.print(str(told))
+    if estimated is not None:
+        screen.print(str(estimated))
     table = Table(title=f"Error edges a node, p={p:.3f}, q={q:.3f}, alpha={alpha:.3f}", title_justify="left")
     for column in ("tests m", "one test", "many: Chernoff bound", "many: exact", "many: drawn"):
         table.add_column(column, justify="right")
