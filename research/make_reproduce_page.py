@@ -16,7 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import kinfolk as kf
-from kinfolk.experiments.catalogue import NAMES, SINGLES, STUDIES
+from kinfolk.experiments.catalogue import EXPERIMENT_NAMES, SINGLES, STUDIES
 from kinfolk.experiments.generated_sets import generated_set
 from kinfolk.experiments.markdown import markdown
 from kinfolk.experiments.results import Claim, ExperimentResult, read_result
@@ -82,7 +82,7 @@ def single(name: str, options: argparse.Namespace, load: Callable[[str], Data]) 
     """Measure what is measured in one go, or read it; what shows single rows of real sets is left to the report."""
     measure, generated = SINGLES[name]
     file = RESULTS / f"{name}.json"
-    if not options.no_run and name in (options.names or NAMES):
+    if not options.no_run and name in (options.names or EXPERIMENT_NAMES):
         sets = {each: generated_set(each, 0, "usual") for each in generated} | {"market1501": load("market1501")}
         result = measure(sets, 0, False, partial(print, flush=True))
         charts = tuple(c for c in result.charts if not c.name.startswith("look-map") or "generated" in c.title)
@@ -96,7 +96,7 @@ def study(name: str, options: argparse.Namespace, load: Callable[[str], Data]) -
     file = ELSEWHERE[name][0] if name in ELSEWHERE else "cells.jsonl"
     store = CellStore(RESULTS / file, ScoredCell)
     given = {real: load(real) for real in SETS.get(name, PERSONS_AND_LETTERS if name != "table5" else ())}
-    if not options.no_run and name not in ELSEWHERE and name in (options.names or NAMES):
+    if not options.no_run and name not in ELSEWHERE and name in (options.names or EXPERIMENT_NAMES):
         wanted = {real: data for real, data in given.items() if not options.sets or real in options.sets}
         generated = not options.sets or "generated" in options.sets
         if wanted or generated:
@@ -107,17 +107,17 @@ def study(name: str, options: argparse.Namespace, load: Callable[[str], Data]) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; without any, all")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(EXPERIMENT_NAMES)}; without any, all")
     parser.add_argument("--sets", nargs="*", help="'generated' and names of real sets; without any, all of the table")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the real sets")
     parser.add_argument("--no-run", action="store_true", help="measure nothing, write what there is")
     options = parser.parse_args()
-    if wrong := set(options.names) - set(NAMES):
-        parser.error(f"there is no {', '.join(wrong)}: choose from {', '.join(NAMES)}")
+    if wrong := set(options.names) - set(EXPERIMENT_NAMES):
+        parser.error(f"there is no {', '.join(wrong)}: choose from {', '.join(EXPERIMENT_NAMES)}")
     load = cache(lambda name: Data.of(kf.load(options.data / f"{name}.npz")))
     page, claims = (DOCS / "reproduce.md").read_text(encoding="utf-8"), []
-    for name in NAMES:
+    for name in EXPERIMENT_NAMES:
         result = (single if name in SINGLES else study)(name, options, load)
         claims += result.claims
         page = put(page, name, section(name, result))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 import kinfolk as kf
 from kinfolk.cli import demo, main
 from kinfolk.experiments import enhance_study
+from kinfolk.report import demo as report_demo
+from kinfolk.report.page import Page
+from kinfolk.training import metric
 
 
 @pytest.fixture
@@ -25,6 +29,7 @@ def small_demo(monkeypatch, tmp_path, capfd):
 
     measure = enhance_study.enhance_study
     monkeypatch.setattr(enhance_study, "enhance_study", measure_once)
+    monkeypatch.setattr(metric, "STEPS", 20)
     monkeypatch.setattr(kf.datasets, "digits", lambda: digits)
     monkeypatch.setattr(demo, "IDENTITIES", 12)
     monkeypatch.setattr(demo, "IDENTITIES_TO_ENHANCE", 12)
@@ -34,13 +39,13 @@ def small_demo(monkeypatch, tmp_path, capfd):
         monkeypatch.setattr(sys, "argv", ["kinfolk", "demo", *arguments])
         with pytest.raises(SystemExit) as stop:
             main()
-        return stop.value.code or 0, capfd.readouterr().out
+        return stop.value.code or 0, *capfd.readouterr()
 
     return run
 
 
-def test_screen_json_and_page_show_the_same_precisions(small_demo):
-    code, out = small_demo("--json")
+def test_screen_json_and_page_show_the_same_precisions(small_demo, monkeypatch):
+    code, out, _ = small_demo("--json")
     facts = json.loads(out)
     assert code == 0
     digits, celeb = (result["enhanced"]["map"] for result in facts["results"])
@@ -49,7 +54,8 @@ def test_screen_json_and_page_show_the_same_precisions(small_demo):
     test = kf.datasets.celeb_like(12).part("test")
     assert celeb["raw"] == pytest.approx(100 * kf.metrics.mean_average_precision(test, test.labels))
     page = Path(facts["report"]).read_text()
-    code, screen = small_demo()
+    monkeypatch.setattr(report_demo, "demo_page", lambda edges, enhanced: Page("", "", [], []))  # drawn once is enough
+    code, screen, _ = small_demo()
     assert code == 0
     for scores in (digits, celeb):
         assert " → ".join(f"{score:.1f}" for score in scores.values()) in page
@@ -60,3 +66,18 @@ def test_screen_json_and_page_show_the_same_precisions(small_demo):
             if name in scores:
                 assert f"{scores[name] - scores['raw']:+.2f}" in screen
     assert "Before and after, celeb_like" in page
+
+
+@pytest.mark.parametrize(("package", "extra"), [("torch", "train"), ("matplotlib", "report")])
+def test_a_missing_extra_is_named_before_anything_is_measured(small_demo, monkeypatch, package, extra):
+    def missing(name, *rest):
+        if name.split(".")[0] == package:
+            raise ModuleNotFoundError(name)
+        return import_module(name, *rest)
+
+    monkeypatch.setattr("kinfolk._core.extras.import_module", missing)
+    for name in [name for name in sys.modules if name.startswith("kinfolk.report")]:
+        monkeypatch.delitem(sys.modules, name)
+    code, out, err = small_demo()
+    assert (code, out) == (2, "")
+    assert f'pip install "kinfolk[{extra}]"' in err and len(err.strip().splitlines()) == 1

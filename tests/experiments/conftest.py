@@ -7,6 +7,7 @@ import kinfolk as kf
 from kinfolk.experiments.feature_quality import FPRS
 from kinfolk.experiments.resume import Data
 from kinfolk.experiments.task_cells import ScoredCell
+from kinfolk.training import metric
 
 BETTER = {"GCN": 1.0, "GCN w/ self": 2.0, "GCN w/ band": 4.0, "band": 4.0, "self": 1.0, "quartet": 3.0}
 
@@ -15,6 +16,14 @@ BETTER = {"GCN": 1.0, "GCN w/ self": 2.0, "GCN w/ band": 4.0, "band": 4.0, "self
 def tiny():
     """About 450 persons in two parts, with cameras and queries."""
     return Data.of(kf.datasets.person_like(30, seed=0, dim=16))
+
+
+@pytest.fixture(scope="module")
+def few_steps():
+    """Train metrics for 20 steps instead of 300: enough where a test compares two ways to the same numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metric, "STEPS", 20)
+        yield
 
 
 @pytest.fixture(scope="session")

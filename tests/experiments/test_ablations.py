@@ -3,12 +3,12 @@
 import pytest
 
 from kinfolk.experiments import ablations
-from kinfolk.experiments.ablations import IDENTITY, LEARNED, STUDIES, TOPOLOGIES, fusion, topology
+from kinfolk.experiments.ablations import IDENTITY_WEIGHTS, LEARNED_WEIGHTS, STUDIES, TOPOLOGIES, fusion, topology
 from kinfolk.experiments.generated_sets import CELEBRITIES
 
 
 def test_ablations_share_the_cell_of_band():
-    assert fusion("theta") == topology("band", LEARNED)
+    assert fusion("theta") == topology("band", LEARNED_WEIGHTS)
     names = [cell.row for cell in STUDIES["table8"].cells((CELEBRITIES,), [0], "quick")]
     assert len(names) == len(set(names)) == 9
 
@@ -19,7 +19,7 @@ def test_all_have_the_papers_k():
 
 @pytest.mark.parametrize("attention", TOPOLOGIES)
 def test_only_the_quartet_has_weights_to_leave_out(attention):
-    with_weights, without = topology(attention, LEARNED), topology(attention, IDENTITY)
+    with_weights, without = topology(attention, LEARNED_WEIGHTS), topology(attention, IDENTITY_WEIGHTS)
     assert (with_weights == without) == (attention == "self")
     assert with_weights.settings["attention"] == without.settings["attention"] == attention
 

@@ -13,8 +13,8 @@ from kinfolk._core.errors import InputError
 from kinfolk.enhance import attention_maps
 from kinfolk.experiments.case_study import (
     ALONE,
-    ATTENTIONS,
     EQUAL,
+    SHOWN_ATTENTIONS,
     StrangerShares,
     case_study,
     choose_probe,
@@ -48,8 +48,8 @@ def test_a_case_is_a_subgraph_of_the_trained_encoder(data, found):
     band = fitted(encoder("band", attention="band", k=k), data.train, data, seed=0)
     probe = choose_probe(data.test.labels, band.subgraphs(data.test)[1])
     maps = attention_maps(band, data.test, [probe])
-    assert list(case.weights) == list(ATTENTIONS)
-    for form in ATTENTIONS:
+    assert list(case.weights) == list(SHOWN_ATTENTIONS)
+    for form in SHOWN_ATTENTIONS:
         np.testing.assert_allclose(case.weights[form], maps.weights[form][0], atol=1e-5)
         np.testing.assert_allclose(np.sum(case.weights[form], axis=1), 1, atol=1e-3)
     np.testing.assert_allclose(case.similarities, maps.cosines[0], atol=1e-5)
@@ -173,7 +173,7 @@ def test_less_means_visibly_less(low, high, verdict):
 
 def test_the_table_holds_means_over_probes(data, found):
     (table,) = found.tables
-    assert [row[0] for row in table.rows] == [EQUAL, *ATTENTIONS, ALONE]
+    assert [row[0] for row in table.rows] == [EQUAL, *SHOWN_ATTENTIONS, ALONE]
     k = len(found.cases[0].nodes) - 1
     band = fitted(encoder("band", attention="band", k=k), data.train, data, seed=0)
     probes = np.sort(np.random.default_rng(0).permutation(len(data.test))[:200])

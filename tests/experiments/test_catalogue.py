@@ -3,7 +3,7 @@
 import pytest
 
 from kinfolk._core.errors import InputError
-from kinfolk.experiments.catalogue import NAMES, SINGLES, STUDIES, TWINS, experiment_names, reproduce
+from kinfolk.experiments.catalogue import EXPERIMENT_NAMES, SINGLES, STUDIES, TWINS, experiment_names, reproduce
 from kinfolk.experiments.generated_sets import CELEBRITIES
 from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.results import ExperimentResult, Table, read_result
@@ -16,12 +16,12 @@ def quiet(line):
 
 def test_the_order_is_that_of_the_paper_and_nothing_is_missing():
     assert {f"table{n}" for n in range(1, 12)} | {f"figure{n}" for n in range(3, 8)} == set(STUDIES)
-    assert tuple(SHOWN) == NAMES
+    assert tuple(SHOWN) == EXPERIMENT_NAMES
     assert TWINS.keys() | set(TWINS.values()) <= set(STUDIES)
 
 
 def test_a_name_is_itself_or_all():
-    assert experiment_names("all") == list(NAMES) and experiment_names("look") == ["look"]
+    assert experiment_names("all") == list(EXPERIMENT_NAMES) and experiment_names("look") == ["look"]
     with pytest.raises(InputError, match="unknown table or figure 'table12'; there are all, table1"):
         experiment_names("table12")
 

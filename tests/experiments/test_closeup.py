@@ -13,7 +13,8 @@ from kinfolk.enhance import KeptTrainingFreeWarning
 from kinfolk.experiments.closeup import DIFFERENT, SAME, closeup, counted_between, doubling_edges, rows_to_map, sizes_of
 from kinfolk.experiments.results import read_result
 from kinfolk.experiments.resume import Data
-from kinfolk.training import metric
+
+pytestmark = pytest.mark.usefixtures("few_steps")
 
 
 def quiet(text):
@@ -25,20 +26,13 @@ def data():
     return Data.of(kf.datasets.person_like(20, dim=16))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few_steps():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metric, "STEPS", 20)
-        yield
-
-
 @pytest.fixture(scope="module")
-def found(data):
+def found(data, few_steps):
     return closeup({"persons (generated)": data}, quick=True, echo=quiet)
 
 
 @pytest.fixture(scope="module")
-def trained(data):
+def trained(data, few_steps):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KeptTrainingFreeWarning)
         return kf.GraphEnhancer().fit(data.train, data.train.labels)

@@ -40,7 +40,7 @@ def test_queries_and_gallery_are_enhanced_together(tiny):
 
 @pytest.mark.filterwarnings("ignore::kinfolk.enhance.KeptTrainingFreeWarning")
 @pytest.mark.parametrize("labelled", [False, True])
-def test_re_ranking_enhanced_features_is_what_band_does(tiny, labelled):
+def test_re_ranking_enhanced_features_is_what_band_does(tiny, labelled, few_steps):
     method = FeatureMethod("quick", dict(k=8), labelled)
     row = tables.measure(FeatureCache(), TaskCell("tiny", method, Ranked("kr")), tiny, "")
     train, test = tiny.train, tiny.test
@@ -96,6 +96,7 @@ def test_every_row_of_the_paper_is_in_the_table(name):
     assert rows["original + KR"][3:] == ("76.46", "85.48", "82.32", "96.84")
 
 
+@pytest.mark.slow
 def test_the_page_for_users_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "reid.md").read_text()

@@ -31,7 +31,9 @@ def quiet(text):
 @pytest.fixture
 def small_grid(monkeypatch):
     """For tests of what is said about sets: what is said about the model has its own."""
-    for name, values in dict(GRID_P=(0.8,), GRID_Q=(0.2,), GRID_ALPHA=(0.8,), ALPHAS=(0.7, 0.8), COUNTS=(2, 8)).items():
+    for name, values in dict(
+        GRID_P=(0.8,), GRID_Q=(0.2,), GRID_ALPHA=(0.8,), ALPHAS=(0.7, 0.8), TEST_COUNTS=(2, 8)
+    ).items():
         monkeypatch.setattr(module, name, values)
 
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 from research._page import DOCS
 
 import kinfolk as kf
-from kinfolk.experiments.catalogue import NAMES, STUDIES
+from kinfolk.experiments.catalogue import EXPERIMENT_NAMES, STUDIES
 from kinfolk.experiments.results import Claim
 from research import make_reproduce_page as script
 
 
 def test_the_page_has_a_place_for_every_table_and_figure():
     page = (DOCS / "reproduce.md").read_text()
-    assert all(f"<!-- {name} -->" in page and f"`{name}`" in page for name in NAMES)
+    assert all(f"<!-- {name} -->" in page and f"`{name}`" in page for name in EXPERIMENT_NAMES)
 
 
 def test_the_page_is_written_from_finished_cells(tmp_path, monkeypatch):
     kf.datasets.person_like(30, seed=0, dim=16).save(tmp_path / "tiny.npz")
-    monkeypatch.setattr(script, "NAMES", ("table1",))
+    monkeypatch.setattr(script, "EXPERIMENT_NAMES", ("table1",))
     monkeypatch.setitem(script.STUDIES, "table1", replace(STUDIES["table1"], generated=()))
     monkeypatch.setattr(script, "SETS", {"table1": ("tiny",)})
     monkeypatch.setattr(script, "DOCS", tmp_path)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kinfolk.experiments.enhance_study import EnhanceStudy
 
 BAR = 44  # characters: the table is then as wide as the one above
-IDENTITIES = 300
+IDENTITIES = 300  # as many as the default of kinfolk generate
 IDENTITIES_TO_ENHANCE = 48  # half of them to learn from: the whole demo takes half a minute on two cores
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kinfolk.experiments.resume import Data
 
 GENERATED = "generated"
-WIDTH = 150  # of a file: numbers with their spreads beside the paper's
+SCREEN_WIDTH = 150  # characters, if the output is a file: numbers with their spreads beside the paper's
 VERDICT_COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
 
 
@@ -105,7 +105,7 @@ def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
 
 
 def _show(found: ExperimentResult) -> None:
-    screen = options.console(WIDTH)
+    screen = options.console(SCREEN_WIDTH)
     screen.print(f"\n[bold]{found.title}[/bold]\n[dim]{found.about}[/dim]", soft_wrap=True)
     for table in found.tables:
         screen.print("", _table(table))

@@ -13,7 +13,7 @@ from kinfolk.experiments.paper import paper_table
 from kinfolk.experiments.results import Claim, Table
 from kinfolk.experiments.task_cells import ScoredCells, Study
 
-LEARNED, IDENTITY = "learned", "identity"
+LEARNED_WEIGHTS, IDENTITY_WEIGHTS = "learned", "identity"  # W_qart, the columns of the paper's Table 8
 TOPOLOGIES = ("self", "quartet_self", "quartet", "band_self", "band")
 FUSIONS = {"add": "A_qart + A_self", "mul": "A_qart ⊙ A_self", "theta": "θ A_qart + θ A_self"}
 
@@ -21,10 +21,10 @@ FUSIONS = {"add": "A_qart + A_self", "mul": "A_qart ⊙ A_self", "theta": "θ A_
 def topology(attention: str, weights: str) -> FeatureMethod:
     """Return the encoder with this attention, its W_qart learned or the identity; self has none.
 
-    >>> topology("band", IDENTITY).settings["quartet_weights"], topology("self", IDENTITY).name
+    >>> topology("band", IDENTITY_WEIGHTS).settings["quartet_weights"], topology("self", IDENTITY_WEIGHTS).name
     (False, 'self')
     """
-    if attention == "self" or weights == LEARNED:
+    if attention == "self" or weights == LEARNED_WEIGHTS:
         return encoder(attention, attention=attention)
     return encoder(f"{attention}, no W_qart", attention=attention, quartet_weights=False)
 
@@ -36,12 +36,12 @@ def fusion(name: str) -> FeatureMethod:
     {'model': 'subgraph', 'attention': 'band', 'fusion': 'mul'}
     """
     if name == "theta":
-        return topology("band", LEARNED)
+        return topology("band", LEARNED_WEIGHTS)
     return encoder(f"band, fusion {name}", attention="band", fusion=name)
 
 
 _BY_NAME: Mapping[str, FeatureMethod] = {
-    method.name: method for a in TOPOLOGIES for method in (topology(a, LEARNED), topology(a, IDENTITY))
+    method.name: method for a in TOPOLOGIES for method in (topology(a, LEARNED_WEIGHTS), topology(a, IDENTITY_WEIGHTS))
 }
 
 
@@ -53,9 +53,12 @@ def topology_tables(found: ScoredCells) -> list[Table]:
     for here in sets_of(found):
         rows = []
         for name in TOPOLOGIES:
-            scores = [here.score_of_row(topology(name, weights).name, "map") for weights in (LEARNED, IDENTITY)]
+            scores = [
+                here.score_of_row(topology(name, weights).name, "map")
+                for weights in (LEARNED_WEIGHTS, IDENTITY_WEIGHTS)
+            ]
             shown = ["–" if e is None else e.text() for e in scores]
-            rows.append((name, *shown, paper[name][LEARNED], paper[name][IDENTITY]))
+            rows.append((name, *shown, paper[name][LEARNED_WEIGHTS], paper[name][IDENTITY_WEIGHTS]))
         tables.append(Table(data=here.data, head=head, rows=tuple(rows)))
     return tables
 
@@ -78,7 +81,7 @@ def fusion_tables(found: ScoredCells) -> list[Table]:
 
 def topology_claims(score: str, unit: str, where: str, found: ScoredCells) -> list[Claim]:
     """Return the paper's claims about Table 8 (mAP) or Figure 6 (AUC)."""
-    without = {name: topology(name, IDENTITY).name for name in TOPOLOGIES}
+    without = {name: topology(name, IDENTITY_WEIGHTS).name for name in TOPOLOGIES}
     pairs = {
         "Quartet is better than self": ("quartet", "self"),
         "Band is better than quartet alone": ("band", "quartet"),

@@ -23,14 +23,13 @@ from kinfolk.metrics import Difference, IdentityScores, compare, edge_noise_rate
 from kinfolk.metrics._labels import numbered
 from kinfolk.neighbors import knn_graph
 
-ATTENTIONS = ("self", "quartet", "band")
+SHOWN_ATTENTIONS = ("self", "quartet", "band")
 EQUAL, ALONE = "equal weights", "self, trained alone"
-KS, QUICK_K = (10, 20, 40, 80, 119), 40
+KS, QUICK_K = (10, 20, 40, 80, 119), 40  # the paper shows sub-graphs of 120 nodes, the probe included
 NOISE = 0.4  # share of strangers: enough to see attention to them, and still fewer than kin
 SHOWN_CLASSES = 3  # with two or more nodes each, so that a figure shows groups
-PROBES = 200  # sub-graphs that the tables count
+SAMPLED_PROBES = 200  # sub-graphs that the tables count
 VISIBLE = 0.005  # half a point of a share: the smallest difference that a figure shows
-DIGITS = 5  # of a weight in the file: rows still sum to one
 
 RULE = (
     f"The probe is not picked by hand: of all probes whose sub-graph has {SHOWN_CLASSES} classes or more with several "
@@ -46,7 +45,6 @@ ABOUT = (
     f'encoder with one layer, and a figure shows the rows of all nodes. "{ALONE}": of an encoder that has nothing '
     "but self attention. A claim holds where the attention of all nodes to strangers is lower by half a point or more."
 )
-CURVES = "Loss, means of 10 steps, and mAP on held-back identities; the encoder keeps its best state."
 SENTENCES = {
     ("quartet", "self"): "Self attention connects strangers; the quartet reduces the weights of these connections",
     ("quartet", ALONE): "The quartet connects strangers less than self attention does that was trained without it",
@@ -74,7 +72,7 @@ def case_study(
         tables.append(_table(name, shares))
         claims += _claims(name, shares, seed)
         curves += learning_panels(log, name)
-        means = ", ".join(f"{form} {shares.of_all(form).mean():.1%}" for form in ATTENTIONS)
+        means = ", ".join(f"{form} {shares.of_all(form).mean():.1%}" for form in SHOWN_ATTENTIONS)
         echo(f"{name}: attention to strangers {means}, of equal weights {shares.of_all(EQUAL).mean():.1%}")
     return ExperimentResult(
         name="figure8",
@@ -92,7 +90,8 @@ def case_study(
 
 def _curves(panels: Sequence[Lines]) -> tuple[Chart, ...]:
     """Return the learning curves; none where there was too little to learn from."""
-    chart = Chart(name="figure8-curves", title="How it learned", text=CURVES, panels=tuple(panels))
+    text = "Loss, means of 10 steps, and mAP on held-back identities; the encoder keeps its best state."
+    chart = Chart(name="figure8-curves", title="How it learned", text=text, panels=tuple(panels))
     return (chart,) if panels else ()
 
 
@@ -148,7 +147,7 @@ def _studied(name: str, data: Data, seed: int, quick: bool) -> tuple[CaseStudy, 
     band = fitted(encoder("band", attention="band", k=k), data.train, data, seed)
     shown = choose_probe(labels, band.subgraphs(data.test)[1], seed)
     known = np.flatnonzero(labels >= 0)
-    probes = np.sort(np.random.default_rng(seed).permutation(known)[:PROBES])
+    probes = np.sort(np.random.default_rng(seed).permutation(known)[:SAMPLED_PROBES])
     maps = attention_maps(band, data.test, probes)
     alone = fitted(encoder("self", attention="self", k=k), data.train, data, seed)
     weights = {**maps.weights, ALONE: attention_maps(alone, data.test, probes).weights["self"]}
@@ -190,7 +189,7 @@ def _learned_weights(band: GraphEnhancer) -> str:
 
 
 def _rounded(matrix: NDArray[np.float32]) -> tuple[Numbers, ...]:
-    return tuple(tuple(row) for row in matrix.astype(np.float64).round(DIGITS).tolist())
+    return tuple(tuple(row) for row in matrix.astype(np.float64).round(5).tolist())  # rows still sum to one
 
 
 # ---- many sub-graphs
@@ -279,11 +278,11 @@ def _claims(name: str, shares: StrangerShares, seed: int) -> list[Claim]:
 
 def _table(name: str, shares: StrangerShares) -> Table:
     head = ("attention to strangers, %", "of the probe", "of all nodes", "of the probe to itself")
-    least = [min(getattr(shares, of)(form).mean() for form in ATTENTIONS) for of in ("of_probe", "of_all")]
+    least = [min(getattr(shares, of)(form).mean() for form in SHOWN_ATTENTIONS) for of in ("of_probe", "of_all")]
     rows = []
     for form in shares.strangers:
         means = [shares.of_probe(form).mean(), shares.of_all(form).mean()]
-        best = [form in ATTENTIONS and mean <= lowest for mean, lowest in zip(means, least, strict=True)]
+        best = [form in SHOWN_ATTENTIONS and mean <= lowest for mean, lowest in zip(means, least, strict=True)]
         cells = [f"**{100 * m:.1f}**" if b else f"{100 * m:.1f}" for m, b in zip(means, best, strict=True)]
         rows.append((form, *cells, f"{100 * shares.itself[form]:.1f}"))
     forms = list(shares.strangers)

@@ -46,8 +46,7 @@ SINGLES: dict[str, tuple[Single, Sequence[str]]] = {
     "theorem": (theorem, tuple(GENERATED_SETS)),
     "look": (closeup, (CELEBRITIES, PERSONS)),
 }
-NAMES = (*STUDIES, *SINGLES)
-CELLS = "cells.jsonl"
+EXPERIMENT_NAMES = (*STUDIES, *SINGLES)
 # on a given set these measure what others have measured already
 TWINS = {"table5": "table1", "table10": "table3"}
 
@@ -59,9 +58,9 @@ def experiment_names(name: str) -> list[str]:
     (['table2'], 19)
     """
     if name == "all":
-        return list(NAMES)
-    if name not in NAMES:
-        raise InputError(f"unknown table or figure {name!r}; there are all, {', '.join(NAMES)}")
+        return list(EXPERIMENT_NAMES)
+    if name not in EXPERIMENT_NAMES:
+        raise InputError(f"unknown table or figure {name!r}; there are all, {', '.join(EXPERIMENT_NAMES)}")
     return [name]
 
 
@@ -75,11 +74,28 @@ def reproduce(
     methods: Collection[str] | None = None,
     also_generated: bool = False,
 ) -> ExperimentResult:
-    """Measure a table or a figure and write what was found into the folder of the run.
+    """Measure a table or a figure and write the result into the folder of the run.
 
-    Cells that are finished there, for this or for another table, are not measured again; what is known there about
-    other sets is kept.
+    Cells that are finished there, for this or for another table, are not measured again; results there about other
+    sets are kept.
 
+    Parameters
+    ----------
+    name : one of `EXPERIMENT_NAMES`.
+    folder : of the run; it gets cells.jsonl and NAME.json.
+    seeds : of the training, and of generated data.
+    given : sets by name; without any, the generated sets are measured.
+    size : of the generated sets.
+    echo : gets a line for each finished cell.
+    methods : names of rows; ["all"] for all; None for all that are not slow.
+    also_generated : measure the generated sets beside the given ones.
+
+    Returns
+    -------
+    result : tables beside the paper's numbers, charts, claims.
+
+    Examples
+    --------
     >>> import tempfile
     >>> run = Path(tempfile.mkdtemp())
     >>> reproduce("table5", run, [0], size="quick", echo=lambda line: None).tables[0].data
@@ -91,7 +107,7 @@ def reproduce(
         generated = SINGLES[name][1] if also_generated or not given else ()
         sets = {each: generated_set(each, 0, size) for each in generated} | dict(given or {})
         return _set_by_set(name, folder, sets, size == "quick", echo)
-    study, store = STUDIES[name], CellStore(folder / CELLS, ScoredCell)
+    study, store = STUDIES[name], CellStore(folder / "cells.jsonl", ScoredCell)
     study.run(store, seeds, given, size, echo, methods, also_generated)
     cells, load = study.plan(seeds, given, size, ["all"], also_generated)
     result = study.result(name, finished_cells(cells, load, store), quick=size == "quick")

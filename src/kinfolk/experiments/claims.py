@@ -26,7 +26,7 @@ from kinfolk.experiments.markdown import spread
 from kinfolk.experiments.results import Claim, Verdict
 from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, TaskCell
 
-LEVEL = 0.95
+LEVEL = 0.95  # of every interval
 CLOSE = 1.0  # points of difference up to which the paper calls two numbers comparable
 Values = NDArray[np.float64]
 

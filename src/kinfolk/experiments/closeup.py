@@ -28,7 +28,6 @@ from kinfolk.metrics import bcubed, pairwise
 from kinfolk.neighbors import knn_graph
 
 PAIRS_K = 40  # neighbours of the pairs whose cosines are shown
-BINS = 60  # of the histograms of cosines
 MAP_CLASSES, MAP_ROWS = 10, 600  # more cannot be distinguished in a map
 SAME, DIFFERENT = "same class", "different classes"
 
@@ -150,7 +149,7 @@ def _curves(study: EnhanceStudy) -> list[Chart]:
 def _similarities(study: EnhanceStudy) -> Chart:
     panels = []
     for version in study.versions:
-        edges = np.linspace(version.similarities.min(), version.similarities.max() + 1e-6, BINS + 1)
+        edges = np.linspace(version.similarities.min(), version.similarities.max() + 1e-6, 61)
         panels.append(
             Histogram(
                 title=f"{_title(version)}, mAP {version.map:.1f}",

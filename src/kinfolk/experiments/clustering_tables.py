@@ -33,8 +33,7 @@ from kinfolk.experiments.resume import Data, labels_of
 from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, Study, TaskCell, beside_the_paper, needed_seeds
 from kinfolk.metrics import bcubed, clustering_scores, pairwise, resampled
 
-SCORES = {"fp": "F_P", "fb": "F_B"}
-DRAWS = 200
+SCORE_HEADS = {"fp": "F_P", "fb": "F_B"}
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def _scores(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> dict[str,
 
 
 def _draws(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> dict[str, list[float]]:
-    drawn = resampled(clustering_scores(labels, clusters), DRAWS)
+    drawn = resampled(clustering_scores(labels, clusters), resamples=200)
     return dict(f=(50 * (drawn["pairwise_f"] + drawn["bcubed_f"])).round(2).tolist())
 
 
@@ -160,7 +159,7 @@ def is_learned(cell: TaskCell) -> bool:
 def clustering_tables(table: str, paper_columns: Mapping[str, str], found: ScoredCells) -> list[Table]:
     """Return the tables beside the paper's numbers."""
     groups = [[Clustering(clustering).row(method.name) for method, clustering in group] for group in row_groups()]
-    return beside_the_paper(table, groups, found, SCORES, paper_columns)
+    return beside_the_paper(table, groups, found, SCORE_HEADS, paper_columns)
 
 
 def clustering_claims(where: str, found: ScoredCells) -> list[Claim]:

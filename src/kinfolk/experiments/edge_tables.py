@@ -18,7 +18,7 @@ from kinfolk.experiments.task_cells import ScoredCell, ScoredCells, Study, TaskC
 from kinfolk.metrics import edge_noise_rate, graph_scores, pair_auc, resampled
 from kinfolk.similarity import sim_m, sim_s
 
-DRAWS = 200
+EDGE_DRAWS = 200  # resamples of the identities for the interval of the gain
 # shown beside a set that is not generated
 PAPER_SET_BESIDE = {"table1": "ms-celeb", "table5": "msmt17"}
 
@@ -35,7 +35,7 @@ class EdgeScoring:
 
     def facts(self, data: Data) -> Mapping[str, Any]:
         """Return the settings that the scores depend on."""
-        return dict(edges=self.k, draws=DRAWS)
+        return dict(edges=self.k, draws=EDGE_DRAWS)
 
 
 def edge_cells(table: str, names: Sequence[str], seeds: Sequence[int], size: Size | None) -> list[TaskCell]:
@@ -65,7 +65,7 @@ def measure_edges(feature_cache: FeatureCache, cell: TaskCell, data: Data, key: 
         one, many = sim_s(graph), sim_m(graph)
         scores |= dict(auc_s=100 * pair_auc(graph, one, labels), auc_m=100 * pair_auc(graph, many, labels))
         scores["gain"] = scores["auc_m"] - scores["auc_s"]
-        drawn = [resampled(graph_scores(graph, labels, sim), DRAWS)["auc"] for sim in (one, many)]
+        drawn = [resampled(graph_scores(graph, labels, sim), EDGE_DRAWS)["auc"] for sim in (one, many)]
         draws["gain"] = (100 * (drawn[1] - drawn[0])).round(3).tolist()
     seconds = round(time.perf_counter() - start, 2)
     return ScoredCell.of(

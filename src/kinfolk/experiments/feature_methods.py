@@ -45,10 +45,11 @@ PAPER_METHODS = (
     encoder("Transformer w/ band", attention="band", base="transformer"),
     encoder("GCN w/ band", attention="band"),
 )
-GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (form.name for form in PAPER_METHODS)
+GCN, TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND = (method.name for method in PAPER_METHODS)
 LABEL_FREE = FeatureMethod("label-free (kinfolk)", {}, labelled=False)
 BAND = FeatureMethod("band (kinfolk)", {})
-FEATURE_METHODS = (ORIGINAL, *PAPER_METHODS, LABEL_FREE, BAND)
+PAPER_ROWS = (ORIGINAL, *PAPER_METHODS)
+FEATURE_METHODS = (*PAPER_ROWS, LABEL_FREE, BAND)
 
 
 class Enhanced(NamedTuple):

@@ -25,10 +25,10 @@ from kinfolk.features import FeatureSet
 from kinfolk.metrics import edge_noise_rate, graph_scores, pair_auc, resampled, retrieval_scores, roc
 from kinfolk.neighbors import knn_graph
 
-QUERIES, DRAWS = 3000, 500
-FPRS = np.geomspace(1e-4, 1, 81)
-ZOOM = (1e-3, 1e-1, 0.5, 1.0)
-SHOWN_FPRS = (0.001, 0.01)
+MAP_QUERIES, QUALITY_DRAWS = 3000, 500  # queries of mAP; resamples of the identities for intervals
+FPRS = np.geomspace(1e-4, 1, 81)  # where a ROC curve is kept: 20 points a decade
+ZOOM = (1e-3, 1e-1, 0.5, 1.0)  # the corner of a ROC panel in which the methods differ
+SHOWN_FPRS = (0.001, 0.01)  # of the tables
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Quality:
     def facts(self, data: Data) -> Mapping[str, Any]:
         """Return what the scores depend on."""
         part = None if self.part is None else data.part_facts(self.part)
-        return dict(quality=self.k or data.kin_k, part=part, queries=QUERIES, draws=DRAWS)
+        return dict(quality=self.k or data.kin_k, part=part, queries=MAP_QUERIES, draws=QUALITY_DRAWS)
 
 
 def at_k(method: FeatureMethod, k: int | None) -> FeatureMethod:
@@ -114,13 +114,13 @@ def _scored(
 ) -> tuple[dict[str, float], dict[str, list[float]], dict[str, list[float]]]:
     labels = labels_of(test)
     graph = knn_graph(test, k, show_progress=False)
-    found = retrieval_scores(Z, labels, n_queries=min(QUERIES, len(labels)))
-    draws = dict(map=(100 * resampled(found, DRAWS, seed_of_draws)["map"]).round(2).tolist())
+    found = retrieval_scores(Z, labels, n_queries=min(MAP_QUERIES, len(labels)))
+    draws = dict(map=(100 * resampled(found, QUALITY_DRAWS, seed_of_draws)["map"]).round(2).tolist())
     scores = dict(map=100 * found.values()["map"], enr=edge_noise_rate(graph, labels))
     if not 0 < scores["enr"] < 1:  # else all pairs are of one kind, and there is no AUC
         return scores, draws, {}
     cosines = pair_cosines(Z, graph)
-    drawn = resampled(graph_scores(graph, labels, cosines, fprs=()), DRAWS, seed_of_draws)
+    drawn = resampled(graph_scores(graph, labels, cosines, fprs=()), QUALITY_DRAWS, seed_of_draws)
     draws["auc"] = (100 * drawn["auc"]).round(2).tolist()
     scores["auc"] = 100 * pair_auc(graph, cosines, labels)
     curve = roc(graph, cosines, labels)

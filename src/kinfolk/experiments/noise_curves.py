@@ -20,6 +20,7 @@ from kinfolk.experiments.feature_methods import (
     GCN_SELF,
     ORIGINAL,
     PAPER_METHODS,
+    PAPER_ROWS,
     TRANSFORMER,
     TRANSFORMER_BAND,
 )
@@ -28,7 +29,6 @@ from kinfolk.experiments.generated_sets import CELEBRITIES, Size
 from kinfolk.experiments.results import Chart, Claim, Line, Lines, Table
 from kinfolk.experiments.task_cells import ScoredCells, Study, TaskCell, needed_seeds
 
-METHODS = (ORIGINAL, *PAPER_METHODS)
 KS: dict[Size | None, tuple[int, ...]] = {
     "quick": (5, 20, 80),
     "usual": (5, 10, 20, 40, 80, 120, 160),
@@ -48,7 +48,7 @@ def noise_cells(names: Sequence[str], seeds: Sequence[int], size: Size | None) -
         for name in names
         for seed in seeds
         for k in KS[size]
-        for method in METHODS
+        for method in PAPER_ROWS
         if seed in needed_seeds(size is not None, method, False, seeds)
     ]
 
@@ -59,7 +59,7 @@ def noise_tables(found: ScoredCells) -> list[Table]:
     for here in sets_of(found):
         ks = _ks(here)
         rows = []
-        for method in METHODS:
+        for method in PAPER_ROWS:
             scores = [_at(here, method.name, k) for k in ks]
             lost = _loss(here, method.name)
             change = "" if lost is None or method is ORIGINAL else (-lost).text(sign=True)
@@ -74,7 +74,7 @@ def noise_charts(found: ScoredCells) -> list[Chart]:
     panels = []
     for here in sets_of(found):
         lines = []
-        for method in METHODS:
+        for method in PAPER_ROWS:
             points = [(k, e) for k in _ks(here) if (e := _at(here, method.name, k)) is not None]
             lines.append(
                 Line(

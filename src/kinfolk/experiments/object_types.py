@@ -14,6 +14,7 @@ from kinfolk.experiments.feature_methods import (
     LABEL_FREE,
     ORIGINAL,
     PAPER_METHODS,
+    PAPER_ROWS,
     TRANSFORMER,
     TRANSFORMER_BAND,
 )
@@ -28,7 +29,7 @@ LABELS = {form.name: form.name for form in FEATURE_METHODS}
 
 def object_tables(found: ScoredCells) -> list[Table]:
     """Return mAP of every form, beside the paper's on the set that it replaces, or on all three."""
-    groups = [[form.name for form in (ORIGINAL, *PAPER_METHODS)], [form.name for form in (LABEL_FREE, BAND)]]
+    groups = [[form.name for form in PAPER_ROWS], [form.name for form in (LABEL_FREE, BAND)]]
     tables = []
     for here in sets_of(found):
         columns = {name: PAPER_SET_TITLES[name] for name in paper_sets(here.data)}
@@ -41,7 +42,7 @@ def object_claims(score: str, unit: str, where: str, found: ScoredCells) -> list
     claims: list[Claim] = []
     for here in sets_of(found):
         source = ClaimSource(where, unit, here.data)
-        at = {form.name: here.score_of_row(form.name, score) for form in (ORIGINAL, *PAPER_METHODS)}
+        at = {form.name: here.score_of_row(form.name, score) for form in PAPER_ROWS}
         others = {name: e for name, e in at.items() if name != GCN_BAND}
         claims += best("GCN with band is best", source, at[GCN_BAND], others)
         claims += higher("Self attention is better than GCN", source, at[GCN_SELF], at[GCN])

@@ -24,6 +24,7 @@ from kinfolk.experiments.feature_methods import (
     LABEL_FREE,
     ORIGINAL,
     PAPER_METHODS,
+    PAPER_ROWS,
     TRANSFORMER,
     TRANSFORMER_BAND,
     FeatureCache,
@@ -39,10 +40,8 @@ from kinfolk.rerank import METHODS as RERANKERS
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._settings import neighbors_and_k
 
-SCORES = {"map": "mAP^R", "r1": "R1"}
+SCORE_HEADS = {"map": "mAP^R", "r1": "R1"}
 PAPER_COLUMNS = {"msmt17_map": "MSMT17 mAP^R", "msmt17_r1": "R1", "veri776_map": "VeRi-776 mAP^R", "veri776_r1": "R1"}
-DRAWS = 500
-LITERATURE = ", literature's settings"
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Ranked:
     def row(self, features: str) -> str:
         """Return the name of the row: the features alone where cosine ranks them."""
         ranked = "" if self.method == "cosine" else f" + {self.method.upper()}"
-        return features + ranked + LITERATURE * self.literature
+        return features + ranked + ", literature's settings" * self.literature
 
     def facts(self, data: Data) -> Mapping[str, Any]:
         """Return the method, and a hash of queries and cameras."""
@@ -72,7 +71,7 @@ class Ranked:
 COSINE_RANKED = Ranked()
 RERANKED = tuple(Ranked(method) for method in ("qe", "lbr", "kr", "ecn"))
 RERANKED_AS_PUBLISHED = tuple(Ranked(ranked.method, literature=True) for ranked in RERANKED)
-GCN_BAND = PAPER_METHODS[-1]
+GCN_BAND_METHOD = PAPER_METHODS[-1]
 # what the tables measure, in groups as the paper draws lines
 ROWS: dict[str, list[list[tuple[FeatureMethod, Ranked]]]] = {
     "table4": [
@@ -81,8 +80,8 @@ ROWS: dict[str, list[list[tuple[FeatureMethod, Ranked]]]] = {
         [(ORIGINAL, ranked) for ranked in RERANKED_AS_PUBLISHED],
     ],
     "table11": [
-        [(form, COSINE_RANKED) for form in (ORIGINAL, GCN_BAND, LABEL_FREE, BAND)],
-        *([(form, ranked) for ranked in RERANKED] for form in (ORIGINAL, GCN_BAND, LABEL_FREE, BAND)),
+        [(form, COSINE_RANKED) for form in (ORIGINAL, GCN_BAND_METHOD, LABEL_FREE, BAND)],
+        *([(form, ranked) for ranked in RERANKED] for form in (ORIGINAL, GCN_BAND_METHOD, LABEL_FREE, BAND)),
     ],
 }
 
@@ -144,7 +143,7 @@ def measure(feature_cache: FeatureCache, cell: TaskCell, data: Data, key: str) -
         trained=enhanced.enhancer is not None and enhanced.enhancer.trained_,
         seconds=round(seconds, 2),
         fit_seconds=enhanced.fit_seconds,
-        draws=dict(map=(100 * resampled(found, DRAWS)["map"]).round(2).tolist()),
+        draws=dict(map=(100 * resampled(found, resamples=500)["map"]).round(2).tolist()),
     )
 
 
@@ -157,7 +156,7 @@ def _k_of_given_features(fs: FeatureSet) -> int:
 def reid_tables(table: str, found: ScoredCells) -> list[Table]:
     """Return the tables beside the paper's numbers."""
     groups = [[ranked.row(method.name) for method, ranked in group] for group in ROWS[table]]
-    return beside_the_paper(table, groups, found, SCORES, PAPER_COLUMNS)
+    return beside_the_paper(table, groups, found, SCORE_HEADS, PAPER_COLUMNS)
 
 
 def form_claims(found: ScoredCells) -> list[Claim]:
@@ -165,15 +164,15 @@ def form_claims(found: ScoredCells) -> list[Claim]:
     claims: list[Claim] = []
     for here in sets_of(found):
         source = ClaimSource("Section 3.4, Table 4", "mAP^R", here.data)
-        at = {form.name: here.score_of_row(form.name, "map") for form in (ORIGINAL, *PAPER_METHODS)}
+        at = {form.name: here.score_of_row(form.name, "map") for form in PAPER_ROWS}
         reranked = [e for ranked in RERANKED if (e := here.score_of_row(ranked.row(ORIGINAL.name), "map")) is not None]
-        band = at[GCN_BAND.name]
-        others = {name: e for name, e in at.items() if name != GCN_BAND.name}
+        band = at[GCN_BAND_METHOD.name]
+        others = {name: e for name, e in at.items() if name != GCN_BAND_METHOD.name}
         claims += best("GCN with band is best among the forms", source, band, others)
         if reranked:
             text = "GCN with band is better than the best re-ranking, or comparable"
             claims += comparable(text, source, band, best_of(reranked), or_better=True)
-        for name in (TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND.name):
+        for name in (TRANSFORMER, GCN_SELF, TRANSFORMER_BAND, GCN_BAND_METHOD.name):
             claims += higher(f"{name} is better than GCN", source, at[name], at[GCN])
         claims += higher("Band is better than self", source, band, at[GCN_SELF])
         for form in PAPER_METHODS:
@@ -186,9 +185,9 @@ def ensemble_claims(found: ScoredCells) -> list[Claim]:
     claims: list[Claim] = []
     for here in sets_of(found):
         source = ClaimSource("Appendix A.6, Table 11", "mAP^R", here.data)
-        band = here.score_of_row(GCN_BAND.name, "map")
+        band = here.score_of_row(GCN_BAND_METHOD.name, "map")
         for ranked in RERANKED:
-            name, both = ranked.method.upper(), here.score_of_row(ranked.row(GCN_BAND.name), "map")
+            name, both = ranked.method.upper(), here.score_of_row(ranked.row(GCN_BAND_METHOD.name), "map")
             given = here.score_of_row(ranked.row(ORIGINAL.name), "map")
             claims += higher(f"{name} on band is better than band alone", source, both, band)
             text = f"{name} on band is better than {name} on the given features"

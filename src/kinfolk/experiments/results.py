@@ -16,7 +16,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_folder, replacing
 from kinfolk.experiments.markdown import markdown
 
-FORMAT = 1
+RESULT_FORMAT = 1  # of the files; a change that older programs cannot read counts up
 Verdict = Literal["holds", "does not hold", "undecided"]
 TableRow = tuple[str, ...]
 Numbers = tuple[float, ...]
@@ -145,7 +145,7 @@ class ExperimentResult(_Data):
     ['Table 2']
     """
 
-    format: int = FORMAT
+    format: int = RESULT_FORMAT
     name: str
     title: str
     about: str
@@ -212,9 +212,10 @@ def read_result(path: str | os.PathLike[str]) -> ExperimentResult:
     file = Path(path)
     try:
         facts: Any = pydantic.TypeAdapter(dict[str, Any]).validate_json(file.read_bytes())
-        if facts.get("format") != FORMAT:
+        if facts.get("format") != RESULT_FORMAT:
+            found = facts.get("format")
             raise InputError(
-                f"{file} has format {facts.get('format')!r}, this kinfolk reads {FORMAT}: run kinfolk reproduce again"
+                f"{file} has format {found!r}, this kinfolk reads {RESULT_FORMAT}: run kinfolk reproduce again"
             )
         return ExperimentResult.model_validate_json(file.read_bytes())
     except pydantic.ValidationError:

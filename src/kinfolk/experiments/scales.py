@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from kinfolk.experiments.claims import ClaimSource, SeededScore, SetScores, best, higher, sets_of
-from kinfolk.experiments.feature_methods import GCN, GCN_BAND, GCN_SELF, ORIGINAL, PAPER_METHODS
+from kinfolk.experiments.feature_methods import GCN, GCN_BAND, GCN_SELF, ORIGINAL, PAPER_ROWS
 from kinfolk.experiments.feature_quality import Quality, measure_quality, quality_cells, roc_panel, roc_table
 from kinfolk.experiments.generated_sets import CELEBRITIES, growing_set
 from kinfolk.experiments.paper import paper_table
@@ -15,11 +15,9 @@ from kinfolk.experiments.results import Chart, Claim, Table
 from kinfolk.experiments.task_cells import ScoredCells, Study, TaskCell
 
 TEST_PARTS = (1, 3, 5, 7, 9)
-METHODS = (ORIGINAL, *PAPER_METHODS)
 COMPARED = (GCN, GCN_SELF, GCN_BAND)
-SCALE_CELLS = partial(
-    quality_cells, METHODS, parts=TEST_PARTS
-)  # the scales of a method follow each other: one training
+# the parts of a method follow each other, so that it is trained once
+SCALE_CELLS = partial(quality_cells, PAPER_ROWS, parts=TEST_PARTS)
 
 
 def scale_tables(found: ScoredCells) -> list[Table]:
@@ -30,7 +28,7 @@ def scale_tables(found: ScoredCells) -> list[Table]:
         head = ("mAP", *(f"part {p}, {_rows(here, p):,} rows" for p in TEST_PARTS), "1 to 9")
         head += tuple(f"part {p}, the paper" for p in TEST_PARTS)
         rows = []
-        for method in METHODS:
+        for method in PAPER_ROWS:
             scores = [_at(here, method.name, part, "map") for part in TEST_PARTS]
             lost = _lost(here, method.name, "map")
             shown = ["–" if e is None else e.text() for e in scores]
@@ -85,7 +83,7 @@ def scale_claims(score: str, unit: str, where: str, found: ScoredCells) -> list[
     claims: list[Claim] = []
     for here in sets_of(found):
         source = ClaimSource(where, unit, here.data)
-        lost = {method.name: _lost(here, method.name, score) for method in METHODS}
+        lost = {method.name: _lost(here, method.name, score) for method in PAPER_ROWS}
         for method in (GCN, GCN_SELF):
             text = f"As the set grows band's {unit} falls less than that of {method}"
             claims += higher(text, source, lost[method], lost[GCN_BAND])
@@ -95,7 +93,7 @@ def scale_claims(score: str, unit: str, where: str, found: ScoredCells) -> list[
             "As the set grows self falls less than the given features", source, lost[ORIGINAL.name], lost[GCN_SELF]
         )
         for part in TEST_PARTS:
-            at = {method.name: _at(here, method.name, part, score) for method in METHODS}
+            at = {method.name: _at(here, method.name, part, score) for method in PAPER_ROWS}
             band = at.pop(GCN_BAND)
             claims += best(f"GCN with band is best in part {part}", source, band, at)
         claims += higher("Self is better than GCN in part 9", source, at[GCN_SELF], at[GCN])

@@ -28,16 +28,16 @@ from kinfolk.theory import (
     threshold,
 )
 
-GAMMA = 2.0
-COUNTS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
+GAMMA = 2.0  # both kinds of error edges are to be halved
+TEST_COUNTS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
 MOST_DRAWN = 200  # tests: a simulation of m tests draws m^2 numbers a node
 NODES, QUICK_NODES = 400, 100  # of a simulation
 TOO_FEW = 1e-3  # error edges of a node: lower values are left out of a chart
 ALPHAS = tuple(np.linspace(0.52, 0.98, 24).round(3).tolist())
 KS, QUICK_KS = (5, 10, 20, 40, 80, 160, 320), (5, 10, 20, 40, 80, 160)
+# p, q, alpha and gamma at which the claims about the model are checked
 GRID_P, GRID_Q, GRID_ALPHA, GRID_GAMMA = (0.5, 0.7, 0.9), (0.1, 0.3, 0.5), (0.6, 0.75, 0.9), (2.0, 10.0)
 MODEL = "the model"
-ERROR_EDGES = "error edges of a node"
 FEWER = "With enough tests, many tests make fewer error edges than one"
 
 ABOUT = (
@@ -153,12 +153,12 @@ def error_lines(setting: ModelSetting, nodes: int, seed: int = 0) -> tuple[Line,
     def drawn(p: float, q: float, alpha: float, m: int) -> Errors:
         return simulate(p, q, alpha, m, nodes=nodes, seed=seed)[1]
 
-    few = [m for m in COUNTS if m <= MOST_DRAWN]
+    few = [m for m in TEST_COUNTS if m <= MOST_DRAWN]
     forms = {
-        "no test": (none, COUNTS),
-        "one test": (single_test_errors, COUNTS),
-        "many tests, Chernoff bound": (chernoff_errors, COUNTS),
-        "many tests, exact": (multiple_test_errors, COUNTS),
+        "no test": (none, TEST_COUNTS),
+        "one test": (single_test_errors, TEST_COUNTS),
+        "many tests, Chernoff bound": (chernoff_errors, TEST_COUNTS),
+        "many tests, exact": (multiple_test_errors, TEST_COUNTS),
         "many tests, drawn": (drawn, few),
     }
     return tuple(
@@ -172,7 +172,13 @@ def grid() -> list[tuple[float, float, float]]:
     >>> len(grid())
     24
     """
-    return [(p, q, alpha) for p, q, alpha in product(GRID_P, GRID_Q, GRID_ALPHA) if q < p]
+    return [
+        (p, q, alpha)
+        for p, q, alpha in product(  # p, q, alpha and gamma at which the claims about the model are checked
+            GRID_P, GRID_Q, GRID_ALPHA
+        )
+        if q < p
+    ]
 
 
 def bound_suffices(p: float, q: float, alpha: float, gamma: float) -> bool:
@@ -262,7 +268,9 @@ def _regimes_chart(nodes: int, seed: int) -> Chart:
 
 def _error_panel(setting: ModelSetting, nodes: int, seed: int) -> Lines:
     lines = error_lines(setting, nodes, seed)
-    return Lines(title=setting.title, xlabel="tests m", ylabel=ERROR_EDGES, lines=lines, log_x=True, log_y=True)
+    return Lines(
+        title=setting.title, xlabel="tests m", ylabel="error edges of a node", lines=lines, log_x=True, log_y=True
+    )
 
 
 def _needed_chart() -> Chart:

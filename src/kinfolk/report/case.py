@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from kinfolk.experiments.results import CaseStudy
 from kinfolk.report.page import PageCase
 
-DIGITS = 4
-
 
 def case_section(study: CaseStudy) -> PageCase:
     """Return what the page needs to show a case study.
@@ -47,4 +45,4 @@ def strangers(study: CaseStudy) -> dict[str, float]:
 
 
 def _rounded(values: NDArray[np.float64]) -> list[list[float]]:
-    return values.round(DIGITS).tolist()
+    return values.round(4).tolist()

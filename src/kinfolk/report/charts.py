@@ -23,18 +23,17 @@ from kinfolk.experiments.results import Chart, Histogram, Line, Lines, Map, Pane
 from kinfolk.report.figures import COLORS, GRID, PAPER, labelled_map, to_svg
 
 INK = "#1c2330"
-COLUMNS = 3
-PANEL_INCHES = {1: (4.6, 3.3), 2: (4.5, 3.3), 3: (3.75, 3.2)}
+PANELS_PER_ROW = 3
+PANEL_INCHES = {1: (4.6, 3.3), 2: (4.5, 3.3), 3: (3.75, 3.2)}  # width and height, by panels a row: a page is 12 wide
 Style = Literal["-", "-.", ":"]
-STYLES: tuple[Style, ...] = ("-", "-.", ":")  # dashes are the paper's
+LINE_STYLES: tuple[Style, ...] = ("-", "-.", ":")  # dashes are the paper's
 MARKERS = ("o", "^", "s", "D")
-FEW_POINTS = 20
-FEW_TICKS = 8
-FEW_CLASSES = len(COLORS)
-MANY_DOTS = 1500
-LETTERS_PER_INCH = 13
+FEW_POINTS = 20  # a line of at most so many points has markers
+FEW_TICKS = 8  # an axis of at most so many values has a tick at each
+MANY_DOTS = 1500  # above it a map is a bitmap inside the SVG, which keeps the page small
+LETTERS_PER_INCH = 13  # of the legend's font
 CORNERS = ((0.40, 0.12), (0.08, 0.50), (0.40, 0.50), (0.08, 0.12))  # lower left of an inset, best first
-INSET = (0.56, 0.44)
+INSET = (0.56, 0.44)  # width and height, as shares of the panel
 # the same in every chart of a report
 METHOD_COLORS = {
     "band": COLORS[0],
@@ -64,7 +63,7 @@ class Look(NamedTuple):
     style: Style
 
 
-def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
+def draw_chart(chart: Chart, columns: int = PANELS_PER_ROW) -> Figure:
     """Draw the panels, three a row, with one legend below for all of them.
 
     >>> line = Line(label="band", x=(10.0, 20.0), y=(80.0, 82.0), spread=(0.5, 0.4))
@@ -90,7 +89,7 @@ def draw_chart(chart: Chart, columns: int = COLUMNS) -> Figure:
     return figure
 
 
-def chart_svg(chart: Chart, columns: int = COLUMNS) -> str:
+def chart_svg(chart: Chart, columns: int = PANELS_PER_ROW) -> str:
     """Return the chart as an SVG element in the colours of its page, light or dark."""
     svg = to_svg(draw_chart(chart, columns), tight=False)
     for color, variable in THEME.items():
@@ -177,7 +176,7 @@ def _draw_histogram(ax: Axes, panel: Histogram, looks: Mapping[str, Look]) -> No
 def _draw_map(ax: Axes, panel: Map) -> None:
     points, labels = np.column_stack([panel.x, panel.y]), np.array(panel.labels)
     classes = np.unique(labels)
-    if len(classes) <= FEW_CLASSES:
+    if len(classes) <= len(COLORS):
         labelled_map(ax, points, labels)
     else:
         looks = dict(zip(classes, cycle(product(MARKERS, COLORS)), strict=False))
@@ -229,7 +228,9 @@ def _looks(panels: Sequence[Panel]) -> dict[str, Look]:
     names = dict.fromkeys(name for panel in panels for name in _names(panel))
     known = {name: Look(METHOD_COLORS[name], "-") for name in names if name in METHOD_COLORS}
     free = (
-        look for style, color in cycle(product(STYLES, COLORS)) if (look := Look(color, style)) not in known.values()
+        look
+        for style, color in cycle(product(LINE_STYLES, COLORS))
+        if (look := Look(color, style)) not in known.values()
     )
     return {name: known[name] if name in known else next(free) for name in names}
 

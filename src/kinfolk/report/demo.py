@@ -14,8 +14,8 @@ from kinfolk.report.page import Page
 LEAD = (
     "A neighbour graph joins each vector to its nearest ones, and some of these edges are wrong. Sim-S judges an edge "
     "by one test, the similarity of its two ends. Sim-M averages the tests of all neighbours that both ends share. It "
-    "needs enough tests (k not too small) and loses where k is much larger than a class, because most shared neighbours "
-    "are then strangers. The enhancer tests at many k at once and makes better features from the edges that hold. Every "
+    "needs enough tests (k not too small) and loses where k is much larger than a class: most shared neighbours are "
+    "then strangers. The enhancer tests at many k at once and makes better features from the edges that hold. Every "
     "number on this page was measured in the run that wrote it."
 )
 

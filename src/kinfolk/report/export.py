@@ -13,7 +13,7 @@ from kinfolk.experiments.markdown import markdown
 from kinfolk.experiments.results import ExperimentResult, Table
 from kinfolk.report.charts import draw_chart
 from kinfolk.report.checks import refuse_misfits
-from kinfolk.report.figures import SUFFIXES, save_figure
+from kinfolk.report.figures import FIGURE_SUFFIXES, save_figure
 from kinfolk.report.run import is_best
 
 LATEX = {
@@ -117,7 +117,7 @@ def _parts(result: ExperimentResult) -> Iterable[tuple[str, tuple[str, ...], Wri
     for table in result.tables:
         yield _slug(f"{result.name}-{table.data}"), (".md", ".tex"), partial(_write_table, table, result.title)
     for chart in result.charts:
-        yield _slug(chart.name), SUFFIXES, partial(save_figure, draw_chart(chart), force=True)
+        yield _slug(chart.name), FIGURE_SUFFIXES, partial(save_figure, draw_chart(chart), force=True)
 
 
 def _write_table(table: Table, title: str, file: Path) -> None:

@@ -22,9 +22,9 @@ from kinfolk.metrics import Roc
 
 # the Okabe-Ito palette: distinguishable with every kind of colour vision
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-PAPER = "#8a8f98"
+PAPER = "#8a8f98"  # of the paper's lines and of everything that steps back
 GRID = "#e8ebf0"
-SUFFIXES = (".svg", ".png", ".pdf")
+FIGURE_SUFFIXES = (".svg", ".png", ".pdf")
 COSINES = (0.98, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0, -0.3, -0.6)
 
 
@@ -50,8 +50,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], force: bool = Fals
     """
     file = Path(path)
     suffix = file.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"{file}: a figure is written as {', '.join(SUFFIXES)}")
+    if suffix not in FIGURE_SUFFIXES:
+        raise InputError(f"{file}: a figure is written as {', '.join(FIGURE_SUFFIXES)}")
     with replacing(file, force) as temporary:
         if suffix == ".svg":
             temporary.write_text(to_svg(figure), encoding="utf-8")

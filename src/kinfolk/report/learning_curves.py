@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError
 from kinfolk.report.figures import COLORS, panels, save_figure
 
-STYLES = ("-", "--", ":")  # of the lines, when there are more stages than colours
-
 
 def learning_curves(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], force: bool = False) -> Path:
     """Draw the rows of a TrainingLog (stage, step, loss, score) to an .svg, .png or .pdf and return where it is.
@@ -54,7 +52,7 @@ def running_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64
 def _draw(stages: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     scored = any(row["score"] is not None for rows in stages.values() for row in rows)
     figure, axes = panels(1 + scored)
-    for (style, color), (stage, rows) in zip(cycle(product(STYLES, COLORS)), stages.items(), strict=False):
+    for (style, color), (stage, rows) in zip(cycle(product(("-", "--", ":"), COLORS)), stages.items(), strict=False):
         _draw_losses(axes[0], rows, stage, color, style)
         if scored:
             _draw_scores(axes[1], rows, color, style)
