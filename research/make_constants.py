@@ -371,7 +371,7 @@ seed. As they are: {halves}.
 
 ## Pruning
 
-The label-free threshold of `similarity.prune` has four: `BASE_SHARE`, `FEWER_OVER_K`, `MORE_PER_DROP` and `LOWEST_DROP`.
+The label-free threshold of `similarity.prune` has: `BASE_SHARE`, `FEWER_OVER_K`, `MORE_PER_DROP` and `LOWEST_DROP`.
 They were chosen on the training parts and generated sets, k from 10 to 80, and are judged in
 [similarity](similarity.md).
 `LARGE_DROP` of `similarity.closure` separates graphs with alpha above 1/2 from those below on the training parts.
