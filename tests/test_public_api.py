@@ -1,49 +1,97 @@
-"""Rules that hold for the whole package: examples, types, and which way imports point."""
+"""Rules for every public name: numpydoc that agrees with the signature, an example, types."""
 
-import ast
+import dataclasses
+import doctest
 import importlib
 import inspect
-import pkgutil
-from pathlib import Path
+import re
+import typing
 
 import pytest
 
 import kinfolk as kf
 
-SOURCE = Path(kf.__file__).parent
-PUBLIC = [
-    "kinfolk.neighbors",
-    "kinfolk.similarity",
-    "kinfolk.metrics",
+MODULES = [
+    "kinfolk",
     "kinfolk.formats",
     "kinfolk.datasets",
+    "kinfolk.neighbors",
+    "kinfolk.metrics",
+    "kinfolk.similarity",
     "kinfolk.theory",
+    "kinfolk.kinship",
     "kinfolk.nn",
     "kinfolk.training",
     "kinfolk.enhance",
-    "kinfolk.cluster",
     "kinfolk.rerank",
+    "kinfolk.cluster",
 ]
 
-# what a step may import of ours; everything may use the ground floor
-GROUND = {"errors", "files", "progress", "threads", "features", "with_faiss"}
-ALLOWED = {
-    **dict.fromkeys(GROUND, GROUND | {"formats"}),
-    "formats": GROUND,
-    "datasets": GROUND | {"formats"},
-    "neighbors": GROUND,
-    "metrics": {"errors", "features", "progress"},
-    "similarity": GROUND | {"neighbors", "metrics", "theory"},
-    "nn": GROUND | {"neighbors", "similarity"},
-    "training": GROUND | {"formats", "neighbors", "similarity", "metrics", "nn"},
-    "enhance": GROUND | {"neighbors", "similarity", "nn", "training"},
-    "cluster": GROUND | {"neighbors", "similarity", "metrics", "nn", "training", "enhance", "rerank"},
-    "rerank": GROUND | {"neighbors", "similarity", "nn", "enhance"},
-    "theory": GROUND | {"neighbors", "similarity", "metrics"},
-    "experiments": GROUND
-    | {"datasets", "enhance", "cluster", "rerank", "formats", "neighbors", "nn", "similarity", "metrics", "theory"},
-    "report": GROUND | {"experiments", "metrics"},
-}
+
+def exported():
+    """Each function and class that a public module exports, once."""
+    found = {}
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            error = inspect.isclass(thing) and issubclass(thing, Exception)  # has a sentence, and its text
+            if (inspect.isfunction(thing) or inspect.isclass(thing)) and not error:
+                found.setdefault(thing, f"{module.__name__}.{name}")
+    return [pytest.param(thing, id=name) for thing, name in found.items()]
+
+
+def sections(doc):
+    """The sections of a numpydoc text: {title: lines}."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}$", inspect.cleandoc(doc or ""), flags=re.MULTILINE)
+    return {title: text.strip("\n").splitlines() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def documented(doc):
+    """The names under Parameters."""
+    names = []
+    for line in sections(doc).get("Parameters", []):
+        if line and not line[0].isspace():
+            names += [name.strip(" *") for name in line.split(":")[0].split(",")]
+    return names
+
+
+def parameters(thing):
+    return list(thing.__annotations__ if typing.is_typeddict(thing) else inspect.signature(thing).parameters)
+
+
+def holds_values(thing):
+    """Whether a class only holds what a function returns; the example is then at the function."""
+    return (
+        inspect.isclass(thing)
+        and (issubclass(thing, tuple) or dataclasses.is_dataclass(thing) or typing.is_typeddict(thing))
+        and thing.__name__ not in kf.__all__
+    )
+
+
+def needs_example(thing):
+    return not holds_values(thing)
+
+
+def test_the_reader_of_numpydoc():
+    def example(a, b, *rest, c=1):
+        """Add.
+
+        Parameters
+        ----------
+        a, b : float
+            Summands: both.
+        *rest : float
+            More of them.
+        c : int
+
+        Returns
+        -------
+        d : float
+        """
+
+    assert documented(example.__doc__) == parameters(example) == ["a", "b", "rest", "c"]
+    assert list(sections(example.__doc__)) == ["Parameters", "Returns"]
+    assert documented("Add.") == []
 
 
 def test_every_public_name_is_there():
@@ -53,28 +101,25 @@ def test_every_public_name_is_there():
         kf.nothing_of_the_kind  # noqa: B018
 
 
-@pytest.mark.parametrize("module", PUBLIC)
-def test_public_functions_have_types_and_a_runnable_example(module):
-    names = getattr(importlib.import_module(module), "__all__", ["GraphEnhancer"])
-    for name in names:
-        thing = getattr(importlib.import_module(module), name)
-        if not inspect.isfunction(thing):
-            continue
-        assert ">>>" in (thing.__doc__ or ""), f"{module}.{name} has no example"
-        annotations = inspect.get_annotations(thing)
-        assert set(inspect.signature(thing).parameters) | {"return"} <= set(annotations), f"{module}.{name} is untyped"
+@pytest.mark.parametrize("thing", exported())
+def test_documented_parameters_are_those_of_the_signature(thing):
+    if holds_values(thing):
+        assert [name for name in parameters(thing) if not re.search(rf"\b{name}\b", thing.__doc__, re.IGNORECASE)] == []
+    else:
+        assert sorted(documented(thing.__doc__)) == sorted(parameters(thing))
 
 
-def test_imports_point_down_only():
-    for module in pkgutil.walk_packages([str(SOURCE)], "kinfolk."):
-        step = module.name.split(".")[1]
-        if step not in ALLOWED:
-            continue
-        path = SOURCE.joinpath(*module.name.split(".")[1:])
-        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            for name in names:
-                if name and name.startswith("kinfolk."):
-                    assert name.split(".")[1] in ALLOWED[step] | {step}, f"{module.name} imports {name}"
+@pytest.mark.parametrize("thing", [param for param in exported() if needs_example(*param.values)])
+def test_there_is_an_example(thing):
+    # the example of a class may stand at one of its methods
+    tests = doctest.DocTestFinder(recurse=inspect.isclass(thing)).find(thing, thing.__name__)
+    assert any(test.examples for test in tests)
+
+
+@pytest.mark.parametrize("thing", exported())
+def test_functions_are_typed(thing):
+    function = thing if inspect.isfunction(thing) else thing.__init__
+    if not inspect.isfunction(function):
+        return
+    arguments = [name for name in inspect.signature(function).parameters if name != "self"]
+    assert {*arguments, "return"} <= set(inspect.get_annotations(function))

@@ -59,13 +59,10 @@ class Summary:
 class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the clusterers: a subclass stores its settings and writes `_cluster`.
 
-    Parameters
+    Attributes
     ----------
     max_size : no cluster gets larger. Larger ones are split and joined again along their edges, most similar first,
         without the joins that would exceed the limit. None: no limit.
-
-    Attributes
-    ----------
     labels_ : (n,) clusters numbered by falling size; -1 is noise, where a method has noise.
     n_clusters_ : number of clusters, without noise.
     graph_ : the neighbour graph, where one was used, else None.
