@@ -1,4 +1,4 @@
-"""Every attention against loops over single numbers, and the rules all of them keep."""
+"""Every attention by its name against loops over single numbers, and the rules all of them keep."""
 
 import itertools
 import math
@@ -10,8 +10,6 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch.func import functional_call
 
 import kinfolk as kf
@@ -22,12 +20,11 @@ from kinfolk.nn import (
     adjacency,
     make_attention,
     masked_softmax,
-    rank_map,
 )
 from kinfolk.nn.attention import Name
 from kinfolk.nn.attention.factory import SELF_SCALE
 
-loops = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("loops.py"))))
+loops = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "loops.py")))
 
 DIM, SIZE, WIDTH = 5, 6, 4
 NAMES = get_args(Name)
@@ -171,15 +168,6 @@ def test_gradients(name, options):
     assert torch.autograd.gradcheck(scores, inputs, fast_mode=True)
 
 
-def test_gradients_where_another_number_of_rows_is_served():
-    attention = make("quartet", {"heads": 2})
-    x, _ = batch(2, SIZE + 3)
-    weights = [p.detach().clone().requires_grad_() for p in (attention.query, attention.key)]
-    assert torch.autograd.gradcheck(
-        lambda q, k: functional_call(attention, {"query": q, "key": k}, (x,)), weights, fast_mode=True
-    )
-
-
 @each_variant
 def test_padding_is_the_same_as_no_padding(name, options):
     x, mask = batch(1)
@@ -216,53 +204,6 @@ def test_the_order_of_the_neighbours_matters_only_where_weights_are_tied_to_it(n
     if name in QUARTETS:
         ranked = make(name, {})
         assert not torch.allclose(ranked(x[:, order], mask[:, order]), ranked(x, mask)[:, :, order][..., order])
-
-
-def test_with_as_many_rows_as_weights_the_quartet_is_the_papers_form():
-    attention = QuartetAttention(SIZE).double()
-    x, _ = batch()
-    tests = adjacency(x)
-    expected = (tests @ attention.query[0]) @ (tests @ attention.key[0]).transpose(1, 2)
-    torch.testing.assert_close(attention(x)[:, 0], expected, atol=1e-13, rtol=0)
-
-
-@given(st.integers(2, 12), st.integers(1, 25))
-@settings(deadline=None, max_examples=60)
-def test_weights_keep_their_meaning_for_another_number_of_neighbours(size, served):
-    ranks = rank_map(size, served)
-    assert ranks.shape == (served, size)
-    identity = QuartetAttention(size, init="identity").double()
-    x, _ = batch(1, served)
-    torch.testing.assert_close(identity(x), QuartetAttention(size, weights="identity").double()(x))
-    torch.testing.assert_close(rank_map(size, size), torch.eye(size, dtype=torch.float64))
-    if served > 1:
-        # a deviation that is the same for all neighbours, asked about L2-normalised even rows
-        level = torch.full((size - 1, size - 1), 0.7, dtype=torch.float64)
-        carried = ranks[1:, 1:] @ level @ ranks[1:, 1:].T
-        assert carried.sum().item() / (served - 1) == pytest.approx(0.7 * (size - 1))
-        assert torch.equal(ranks[0], torch.eye(size, dtype=torch.float64)[0])
-        assert not ranks[1:, 0].any()
-
-
-def test_another_matrix_takes_the_place_of_the_cosines():
-    x, mask = batch()
-    attention = QuartetAttention(SIZE, heads=2).double()
-    expected = attention(x, mask)
-    unit = x / x.norm(dim=-1, keepdim=True)
-    cosine = unit @ unit.transpose(1, 2)
-    torch.testing.assert_close(attention(x, mask, adjacency=cosine), expected)
-    torch.testing.assert_close(attention(x, mask, adjacency=cosine[:, None].expand(-1, 2, -1, -1)), expected)
-
-
-def test_rows_of_the_adjacency_have_length_one_and_padding_has_none():
-    x, mask = batch()
-    x[0, 0] = 0
-    found = adjacency(x, mask, floor=0.0)
-    assert (found >= 0).all()
-    lengths = mask.double()
-    lengths[0, 0] = 0  # a vector of zeros is similar to nothing
-    torch.testing.assert_close(found.norm(dim=-1), lengths)
-    torch.testing.assert_close(found.norm(dim=-2) > 0, lengths > 0)
 
 
 @pytest.mark.parametrize("weighted", [True, False])
