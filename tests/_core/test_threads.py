@@ -85,3 +85,7 @@ def test_torch_is_not_needed(monkeypatch):
     monkeypatch.delitem(sys.modules, "torch")
     assert deal(abs, [-2]) == [2]
     assert "torch" not in sys.modules
+
+
+def test_a_deal_inside_a_deal_gives_the_same_and_does_not_hang():
+    assert deal(lambda a: deal(lambda b: 10 * a + b, range(3)), range(2)) == [[0, 1, 2], [10, 11, 12]]

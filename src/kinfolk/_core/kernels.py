@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.threads import thread_count
+from kinfolk._core.threads import inside_worker, thread_count
 
 SPANS_PER_THREAD = 4  # rows differ in cost: a thread that is done takes another span
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ def over_spans(kernel: Callable[[int, int], Result], n: int) -> list[Result]:
     10
     """
     threads = thread_count()
-    if threads == 1 or n < 2:
+    if threads == 1 or n < 2 or inside_worker():
         return [kernel(0, n)]
     cuts = np.linspace(0, n, min(n, SPANS_PER_THREAD * threads) + 1).astype(int).tolist()
     with ThreadPoolExecutor(threads) as workers:

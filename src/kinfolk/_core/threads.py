@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
+_worker = threading.local()  # marks the threads of `deal`: a call inside one of them works alone
 _settings = threading.Lock()  # thread counts are global to the process: one caller at a time changes them
 
 
@@ -55,12 +56,14 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
     begun are then skipped.
 
     `work` runs in several threads at once: it must release the GIL where it is slow (numpy and torch do, numba with
-    nogil=True), must not write to shared memory that another part writes to, and must call neither a parallel numba
-    function nor `deal`. Settings of a thread, such as torch.inference_mode, must be made inside `work`.
+    nogil=True), must not write to shared memory that another part writes to, and must not call a parallel numba
+    function. A `deal` inside `work` computes its parts one after the other. Settings of a thread, such as torch.inference_mode, must be made inside `work`.
 
     >>> deal(lambda number: number**2, range(4))
     [0, 1, 4, 9]
     """
+    if inside_worker():
+        return [work(part) for part in parts]
     with (
         _settings,
         threadpool_limits(1, user_api="blas"),
@@ -68,6 +71,15 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
         ThreadPoolExecutor(thread_count(), initializer=_one_thread_each) as workers,
     ):
         return list(workers.map(work, parts))
+
+
+def inside_worker() -> bool:
+    """Tell whether the caller is a worker of `deal`: the cores are then in use already.
+
+    >>> inside_worker(), deal(lambda _: inside_worker(), [0])
+    (False, [True])
+    """
+    return getattr(_worker, "inside", False)
 
 
 @contextmanager
@@ -91,6 +103,7 @@ def one_torch_thread() -> Iterator[None]:
 
 def _one_thread_each() -> None:
     """Limit the calling thread: a BLAS on OpenMP has a thread count for each of its callers."""
+    _worker.inside = True
     threadpool_limits(1, user_api="blas")
     _torch_threads(1)
 
