@@ -57,7 +57,8 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
 
     `work` runs in several threads at once: it must release the GIL where it is slow (numpy and torch do, numba with
     nogil=True), must not write to shared memory that another part writes to, and must not call a parallel numba
-    function. A `deal` inside `work` computes its parts one after the other. Settings of a thread, such as torch.inference_mode, must be made inside `work`.
+    function. A `deal` inside `work` computes its parts one after the other. Settings of a thread, such as
+    torch.inference_mode, must be made inside `work`.
 
     >>> deal(lambda number: number**2, range(4))
     [0, 1, 4, 9]
