@@ -1,7 +1,7 @@
 """A hash map from whole numbers to whole numbers for numba: open addressing in plain arrays, so kernels can be cached.
 
 keys (c,) int64, EMPTY where a slot is unused; values (c,) int64, DELETED for entries that were removed; c a power of
-two. numba's own typed dictionaries compile for seconds and are several times slower.
+two.
 """
 
 from __future__ import annotations

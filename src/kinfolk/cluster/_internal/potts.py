@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-ROUNDS = 3  # moves of rows, then of clusters; a fourth round hardly ever changes a label
-SWEEPS = 12  # passes over the rows in a round; moves mostly end after 4 to 8
+ROUNDS = 3  # at most, of moves of rows and then of clusters: a bound on the time, as is SWEEPS
+SWEEPS = 12  # at most, passes over the rows in a round
 SETTLED = 1e-3  # a pass in which at most this share of the rows moves is the last one
 
 

@@ -44,7 +44,7 @@ from kinfolk.nn.device import best_device
 from kinfolk.training.session import Session
 
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: 4 MB
-SAMPLE_EDGES = 200_000  # for the two numbers of a calibration: more do not change them
+SAMPLE_EDGES = 200_000  # at most, for the two numbers of a calibration
 FEWEST_IDENTITIES = 2  # one for each half; good clusters need many more
 
 

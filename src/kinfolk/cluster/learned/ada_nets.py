@@ -50,9 +50,9 @@ from kinfolk.rerank.k_reciprocal import reciprocal_rows
 from kinfolk.training.metric import ConfusedClasses, nearest_of
 from kinfolk.training.session import Session
 
-ETA, BETA = 0.5, 0.5  # of the paper
-HIDDEN, FILTER_ROWS, FILTER_RATE = (64, 512, 3e-3)  # width, batch and learning rate of the filter: it converges in 300
-CLASSES, ITEMS, RATE = (24, 6, 3e-4)  # batch and learning rate of the GCN, chosen on halves of the training parts
+ETA, BETA = 0.5, 0.5  # the eta and beta of the equations above
+HIDDEN, FILTER_ROWS, FILTER_RATE = (64, 512, 3e-3)  # width, batch and learning rate of the filter
+CLASSES, ITEMS, RATE = (24, 6, 3e-4)  # identities and rows of each in a batch of the GCN, its learning rate
 
 
 class Structure(NamedTuple):

@@ -54,7 +54,7 @@ from kinfolk.training.session import Session
 
 HIDDEN, RATE = 64, 1e-3  # width and learning rate of the classifier
 FIRST_WEIGHT = 10.0  # of the cosine, so that untrained the order of the cosines decides
-CLASSES, ITEMS = 24, 12  # of a batch, chosen on halves of the training parts
+CLASSES, ITEMS = 24, 12  # identities of a batch, rows of each
 PROBABILITIES = (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)  # \tau_1 to choose from
 
 
