@@ -32,6 +32,18 @@ def attention_maps(enhancer: GraphEnhancer, X: Matrix, probes: ArrayLike) -> Att
 
     Memory: L (d + 5 L) floats a probe.
 
+    Parameters
+    ----------
+    enhancer : fitted, with model="subgraph".
+    X : (n, d) features.
+    probes : rows of X.
+
+    Returns
+    -------
+    AttentionMaps
+
+    Examples
+    --------
     >>> X = np.eye(5) + 0.1
     >>> found = attention_maps(GraphEnhancer(k=2, model="subgraph").fit(X), X, probes=[4, 0])
     >>> found.nodes[:, 0], {form: weights.shape for form, weights in found.weights.items()}

@@ -82,6 +82,19 @@ def probability_blocks(
 def kin_graph(net: KinshipNetwork, g: NeighborGraph, k: int) -> csr_array:
     """Return the symmetric graph (n, n) of p_ij, the mean over both directions of an edge and the scales around k.
 
+    Parameters
+    ----------
+    net : gives the probability of an edge from its tests.
+    g : neighbours of all rows.
+    k : neighbours that fit the classes (`choose_k`).
+
+    Returns
+    -------
+    csr_array
+        (n, n), without edges that are very unlikely.
+
+    Examples
+    --------
     >>> import kinfolk as kf
     >>> p = kin_graph(KinshipNetwork.shipped(), kf.knn_graph(kf.datasets.digits(), k=48), k=20)
     >>> p.shape, bool(0 < p.data.min() < p.data.max() <= 1)

@@ -51,9 +51,14 @@ def edge_tests(
 
     Parameters
     ----------
+    g : neighbours of all rows.
+    k : the middle one of the scales.
+    rows : which rows to test; None: all.
     queries : rows that are not in the graph themselves, with their neighbours in it; a new row is within the l nearest
         of j when it is more similar to j than j's l-th neighbour.
 
+    Notes
+    -----
     Memory: 52 bytes an edge; give `rows` in blocks where that is too much.
 
     Examples

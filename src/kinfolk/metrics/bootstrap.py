@@ -30,7 +30,13 @@ from kinfolk.metrics.identity_scores import IdentityScores
 
 
 class Interval(NamedTuple):
-    """A score of the whole set and the ends of its confidence interval."""
+    """A score of the whole set and its confidence interval.
+
+    Attributes
+    ----------
+    value : score of the whole set.
+    low, high : ends of the interval.
+    """
 
     value: float
     low: float
@@ -38,7 +44,16 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A score of two results, first minus second, and the confidence interval of that difference."""
+    """A score of two results, and the confidence interval of their difference.
+
+    Attributes
+    ----------
+    name : of the score.
+    first, second : score of each result.
+    value : first minus second.
+    low, high : ends of the interval of the difference.
+    level : confidence of the interval.
+    """
 
     name: str
     first: float

@@ -33,7 +33,7 @@ SIZE_EDGES = (2, 5, 10, 20, 50, 100)  # about equal steps of the logarithm
 
 
 class Score(NamedTuple):
-    """Precision, recall and their harmonic mean."""
+    """Precision, recall and their harmonic mean f."""
 
     precision: float
     recall: float
@@ -41,7 +41,7 @@ class Score(NamedTuple):
 
 
 class VMeasure(NamedTuple):
-    """Homogeneity (clusters of one class), completeness (classes in one cluster) and their harmonic mean."""
+    """Homogeneity (clusters of one class), completeness (classes in one cluster) and their harmonic mean v."""
 
     homogeneity: float
     completeness: float
@@ -49,7 +49,14 @@ class VMeasure(NamedTuple):
 
 
 class SizeBucket(NamedTuple):
-    """Scores of the items whose class has `smallest` to `largest` items (None: no upper end)."""
+    """Scores of the items whose class has a certain size.
+
+    Attributes
+    ----------
+    smallest, largest : sizes of the classes; largest is None where there is no upper end.
+    classes, items : how many there are.
+    pairwise, bcubed : Score of these items.
+    """
 
     smallest: int
     largest: int | None
@@ -60,7 +67,15 @@ class SizeBucket(NamedTuple):
 
 
 class ClusteringReport(NamedTuple):
-    """Every score of a clustering; `singletons` are clusters of one item."""
+    """Every score of a clustering.
+
+    Attributes
+    ----------
+    items, classes, clusters : how many there are.
+    singletons : clusters of one item.
+    pairwise, bcubed, nmi, ari, v_measure : scores, each as the function of its name returns it.
+    by_class_size : scores of the items of small, middle and large classes.
+    """
 
     items: int
     classes: int

@@ -38,9 +38,15 @@ class Ranking(Protocol):
 
 
 class ReidReport(NamedTuple):
-    """Every score of the re-ID protocol, from 0 to 1; `cmc[r - 1]` is CMC at rank r, for r up to 50.
+    """Every score of the re-ID protocol, from 0 to 1.
 
-    `queries` were scored, `left_out` had no item to find.
+    Attributes
+    ----------
+    queries : how many were scored.
+    left_out : queries that had no item to find.
+    map, minp : means over the queries.
+    rank1, rank5, rank10 : CMC at these ranks.
+    cmc : cmc[r - 1] is CMC at rank r, for r up to 50.
     """
 
     queries: int
@@ -54,9 +60,14 @@ class ReidReport(NamedTuple):
 
 
 class ReidQueries(NamedTuple):
-    """The class, AP, INP and rank_1 (infinite: none listed) of each query that has an item to find: (m,) each.
+    """The scores of each query that has an item to find: (m,) each.
 
-    `left_out` others had no item to find.
+    Attributes
+    ----------
+    classes : classes of the queries.
+    average_precision, inverse_penalty : AP and INP of each query.
+    first_rank : rank of the first item that was to be found; infinite where none is listed.
+    left_out : how many queries had no item to find.
     """
 
     classes: NDArray[np.int64]

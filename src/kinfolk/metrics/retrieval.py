@@ -39,7 +39,16 @@ class QueryOptions(TypedDict, total=False):
 
 
 class QueryScores(NamedTuple):
-    """The scores of each query that has another item of its class, and its class, numbered from 0: (q,) each."""
+    """The scores of each query that has another item of its class: (q,) each.
+
+    Attributes
+    ----------
+    rows : rows of the queries.
+    classes : their classes, numbered from 0.
+    average_precision, r_precision : scores of each query.
+    inverse_penalty : number of items of the class over the rank of the last of them.
+    first_rank : rank of the first item of the class.
+    """
 
     rows: NDArray[np.int64]
     classes: NDArray[np.int64]
@@ -50,7 +59,14 @@ class QueryScores(NamedTuple):
 
 
 class RetrievalReport(NamedTuple):
-    """Every retrieval score; `cmc[r - 1]` is the share of queries with one of their class among the first r."""
+    """Every retrieval score.
+
+    Attributes
+    ----------
+    queries : how many were scored.
+    map, r_precision, minp : means over the queries.
+    cmc : cmc[r - 1] is the share of queries with one of their class among the first r.
+    """
 
     queries: int
     map: float
@@ -69,7 +85,8 @@ def mean_average_precision(
     X : (n, d) features.
     labels : (n,) classes, whole numbers or texts; an item below zero, or with an empty text, is of no class.
     queries : rows, or a mask of rows, that are queries; by default all. Every row is searched.
-    n_queries : use so many of the queries, drawn with `seed`.
+    n_queries : use so many of the queries.
+    seed : of the draw of n_queries.
 
     Returns
     -------

@@ -106,6 +106,8 @@ class Encoder(nn.Module):
     ----------
     config : the settings; random weights follow torch.manual_seed.
 
+    Notes
+    -----
     Shapes: x (B, L, in_dim), mask (B, L)  ->  (B, out_dim or in_dim).
 
     Examples

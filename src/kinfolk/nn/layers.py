@@ -61,6 +61,8 @@ class GCNLayer(nn.Module):
     init : "random" (Xavier), or "identity": W is the identity cut to its shape, and zero for the X of concat; with
         activation="none" and no norm the untrained layer is X' = A X.
 
+    Notes
+    -----
     Shapes: x (B, L, M), mask (B, L)  ->  (B, R, M').
 
     Examples
@@ -132,6 +134,8 @@ class TransformerLayer(nn.Module):
     init : "random" (Xavier), or "identity": W_V and W_O are identities and the second layer of the MLP is zero, so
         that the untrained layer is X' = LayerNorm(X + A X).
 
+    Notes
+    -----
     Shapes: x (B, L, M), mask (B, L)  ->  (B, R, M).
 
     Examples

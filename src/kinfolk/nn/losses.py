@@ -69,6 +69,14 @@ def supervised_contrastive(z: Tensor, labels: Tensor, temperature: float = 0.1) 
 
     Shapes: z (B, M) of any length, labels (B,)  ->  a single number.
 
+    Parameters
+    ----------
+    z : vectors.
+    labels : their labels.
+    temperature : t, above 0.
+
+    Examples
+    --------
     >>> z = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> round(supervised_contrastive(z, torch.tensor([0, 0, 1]), temperature=1.0).item(), 4)  # log(1 + 1/e)
     0.3133

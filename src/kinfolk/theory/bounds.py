@@ -28,14 +28,20 @@ LONGEST_SEARCH = 20_000  # tests beyond which exact counting stops: no neighbour
 
 
 class Errors(NamedTuple):
-    """Expected error edges of one node among its m candidates, or rates of them."""
+    """Expected error edges of one node among its m candidates, or rates of them.
+
+    Attributes
+    ----------
+    noisy : edges kept between classes.
+    missing : edges lost within the class.
+    """
 
     noisy: float
     missing: float
 
 
 class Means(NamedTuple):
-    """Expected Sim-M of two nodes of different classes and of one class."""
+    """Expected Sim-M of two nodes of different classes and of the same class."""
 
     different: float
     same: float

@@ -64,6 +64,8 @@ class Attention(nn.Module):
     ----------
     heads : number of attentions side by side.
 
+    Notes
+    -----
     Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
 
     Examples

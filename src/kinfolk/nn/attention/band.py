@@ -34,6 +34,8 @@ class BandAttention(Attention):
     tilde : use Ã_qart (see `TildeQuartet`) instead of A_qart.
     theta_self, theta_quartet : initial values for every head, with fusion="theta" only.
 
+    Notes
+    -----
     Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
 
     Examples

@@ -19,6 +19,8 @@ class CosineAttention(Attention):
     heads : number of heads.
     scale : initial value of s.
 
+    Notes
+    -----
     Shapes: x (B, L, M)  ->  (B, H, R, L).
 
     Examples

@@ -18,6 +18,10 @@ class GCNAdjacency(Attention):
 
     Shapes: x (B, L, M), mask (B, L)  ->  (B, 1, R, L).
 
+    Parameters
+    ----------
+    heads : 1; nothing is learned that could differ between heads.
+
     Examples
     --------
     >>> GCNAdjacency()(torch.eye(2)[None])

@@ -18,6 +18,8 @@ class KernelAttention(Attention):
     heads : number of heads.
     sigma : initial width.
 
+    Notes
+    -----
     Shapes: x (B, L, M)  ->  (B, H, R, L).
 
     Examples

@@ -90,6 +90,8 @@ class QuartetAttention(Attention):
     init : "random" (Xavier) or "identity".
     theta : initial value of a learnable factor of the scores; None: no factor, the paper's form.
 
+    Notes
+    -----
     Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
 
     Examples

@@ -34,6 +34,8 @@ class SelfAttention(Attention):
     init : "random" (Xavier), or "identity": W_Q and W_K are the identity cut to (dim, width).
     theta : initial value of a learnable factor of the scores; None: no factor, the paper's form.
 
+    Notes
+    -----
     Shapes: x (B, L, dim)  ->  (B, H, R, L).
 
     Examples

@@ -18,6 +18,8 @@ class TildeQuartet(Attention):
     ----------
     self_attention, quartet_attention : give A_self and W_Q, W_K; with the same number of heads.
 
+    Notes
+    -----
     Shapes: x (B, L, M), mask (B, L)  ->  (B, H, R, L).
 
     Examples
