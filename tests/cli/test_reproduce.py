@@ -73,17 +73,17 @@ def test_edges_need_no_parts_and_claims_are_printed(kinfolk, tmp_path):
     kf.FeatureSet(digits.features[:600], digits.labels[:600]).save(tmp_path / "whole.npz")
     code, out, _ = kinfolk("reproduce", "table5", "--data", tmp_path / "whole.npz", "--out", tmp_path / "run")
     assert code == 0
-    assert "89.23" in out and "whole" in out and "What the paper says" in out
+    assert "89.23" in out and "whole" in out and "Claims of the paper" in out
     assert kinfolk("reproduce", "table2", "--data", tmp_path / "whole.npz")[0] == 2
 
 
 def test_what_has_no_cells_goes_on_after_the_last_finished_set(kinfolk, one_cell, monkeypatch):
-    asked = []
+    measured = []
 
     def measure(sets, seed, quick, echo):
         (name,) = sets
-        asked.append(name)
-        if asked == [PERSONS, "mine"]:
+        measured.append(name)
+        if measured == [PERSONS, "mine"]:
             raise KeyboardInterrupt
         return ExperimentResult(name="look", title="", about="", tables=(Table(data=name, head=("",), rows=()),))
 
@@ -93,12 +93,12 @@ def test_what_has_no_cells_goes_on_after_the_last_finished_set(kinfolk, one_cell
     assert kinfolk(*call)[0] == 130
     code, out, err = kinfolk(*call)
     assert code == 0 and err.count("as measured before") == 1
-    assert asked == [PERSONS, "mine", "mine"]
+    assert measured == [PERSONS, "mine", "mine"]
     assert [table["data"] for table in json.loads(out)[0]["tables"]] == [PERSONS, "mine"]
     kf.datasets.digits().part("test").save(one_cell / "mine.npz", force=True)
     assert kinfolk(*call)[0] == 2  # other data are not taken for those of before
     kf.datasets.person_like(20).save(one_cell / "mine.npz", force=True)
-    assert kinfolk(*call)[0] == 0 and asked[3:] == ["mine"]
+    assert kinfolk(*call)[0] == 0 and measured[3:] == ["mine"]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_verdicts():
     assert made(-1.0, -1.1, -0.9).verdict() == "does not hold"
     assert made(1.0, -1.1, 0.9).verdict() == "undecided"
     assert made(5.0).verdict() == "undecided" and "no interval" in str(made(5.0))
-    assert made(5.0, 5.0, 5.0).verdict() == "undecided"  # the same run thrice says nothing
+    assert made(5.0, 5.0, 5.0).verdict() == "undecided"  # the same run thrice decides nothing
     assert made(1.0, 1.6, 1.3).verdict() == "holds" and made(1.0, 1.6, 1.3).verdict(comparisons=30) == "undecided"
 
 
@@ -58,7 +58,7 @@ def test_given_sets_have_both_the_identities_and_the_seeds_in_their_interval():
     both = made(1.9, 2.0, 2.1, draws=drawn, generated=False)
     one, two, three = (e.interval()[1] - e.mean for e in (by_identities, by_seeds, both))
     assert three == pytest.approx(np.hypot(one, two), rel=1e-6)
-    assert made(1.9, 2.0, 2.1, generated=False).verdict() == "undecided"  # seeds say nothing about other identities
+    assert made(1.9, 2.0, 2.1, generated=False).verdict() == "undecided"  # seeds do not vary the identities
 
 
 def test_a_run_that_has_nothing_random_goes_with_every_seed_of_a_given_set_only():

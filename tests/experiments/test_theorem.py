@@ -30,7 +30,7 @@ def quiet(text):
 
 @pytest.fixture
 def small_grid(monkeypatch):
-    """For tests of what is said about sets: what is said about the model has its own."""
+    """For tests of the claims about sets: the claims about the model have their own."""
     for name, values in dict(
         GRID_P=(0.8,), GRID_Q=(0.2,), GRID_ALPHA=(0.8,), ALPHAS=(0.7, 0.8), TEST_COUNTS=(2, 8)
     ).items():
@@ -131,7 +131,7 @@ def test_ks_that_a_set_does_not_have_are_left_out(persons):
     assert ks == [5, len(persons.test) - 1]
 
 
-def test_the_condition_is_told_for_each_set(found):
+def test_the_condition_is_checked_for_each_set(found):
     condition = next(claim for claim in found.claims if "α > 1/2" in claim.claim)
     table, _ = found.tables
     alphas = {int(row[0]): float(row[5]) for row in table.rows}

@@ -46,7 +46,7 @@ def plain(run, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, request):
-    """Open pages; at the end nothing may have been said on the console or asked of a network."""
+    """Open pages; at the end nothing may have been printed on the console or requested from a network."""
     complaints: list[str] = []
 
     def open_page(file, **settings) -> Page:

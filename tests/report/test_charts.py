@@ -44,11 +44,11 @@ def test_a_method_has_one_colour_and_the_paper_has_it_dashed():
 
 
 @pytest.mark.parametrize(
-    ("label", "said"), [("LTC", "LTC, the paper"), ("the paper, msmt17", "the paper, msmt17"), ("paper", "paper")]
+    ("label", "shown"), [("LTC", "LTC, the paper"), ("the paper, msmt17", "the paper, msmt17"), ("paper", "paper")]
 )
-def test_a_method_of_the_paper_alone_is_said_to_be(label, said):
+def test_a_method_of_the_paper_alone_is_named_as_such(label, shown):
     figure = draw_chart(a_chart(lines(Line(label=label, x=KS, y=KS, paper=True))))
-    assert legend(figure) == [said]
+    assert legend(figure) == [shown]
 
 
 def test_a_long_title_is_broken_but_no_equation_in_it():

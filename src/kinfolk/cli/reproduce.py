@@ -125,7 +125,7 @@ def _table(shown: Table) -> ScreenTable:
 
 
 def _claims(claims: Sequence[Claim]) -> ScreenTable:
-    table = ScreenTable(title="What the paper says", title_justify="left")
+    table = ScreenTable(title="Claims of the paper", title_justify="left")
     for column in ("claim", "data", "verdict", "figures"):
         table.add_column(column)
     for claim in claims:
