@@ -84,7 +84,17 @@ def rank_blocks(
 
 def _rank_block(block: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
     """Write the smallest distances of each row, and their columns: (b, n) -> (b, top) twice."""
-    over_spans(lambda first, last: _smallest(first, last, block, indices, values), len(block))
+    top = indices.shape[1]
+
+    def sort(first: int, last: int) -> None:
+        for q in range(first, last):
+            order = block[q].argsort(kind="stable")[:top]
+            indices[q], values[q] = order, block[q, order]
+
+    def select(first: int, last: int) -> None:
+        _smallest(first, last, block, indices, values)
+
+    over_spans(sort if 2 * top >= block.shape[1] else select, len(block))
 
 
 @nb.njit(nogil=True, cache=True)
