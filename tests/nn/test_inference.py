@@ -59,7 +59,9 @@ def test_a_single_layer_is_dense(monkeypatch, name, options, new_pairs):
 
 @pytest.mark.parametrize("layers", [2, 3])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_several_layers_are_dense(layers, options):
+@pytest.mark.parametrize("shared_pairs", [0.0, 1e9], ids=["apart", "shared"])
+def test_several_layers_are_dense(monkeypatch, layers, options, shared_pairs):
+    monkeypatch.setattr(inference, "SHARED_PAIRS", shared_pairs)
     assert_merged_is_dense("band", options, layers)
 
 

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.special import softmax
 
 import kinfolk as kf
-from kinfolk.nn._overlap import attend_probes, distinct, near_order, overlapping_runs, rows_and_directions
+from kinfolk.nn._overlap import attend_probes, blocks, distinct, near_order, overlapping_runs, rows_and_directions
 
 
 @settings(deadline=None)
@@ -63,3 +63,9 @@ def test_the_walk_visits_every_probe_once_and_goes_to_near_ones():
     assert steps > 0.8 * len(X)
     # neighbours that are no probes are skipped
     np.testing.assert_array_equal(np.sort(near_order(indices[:40])), np.arange(40))
+
+
+def test_blocks_are_those_of_indexing():
+    generator = np.random.default_rng(0)
+    matrix, places = generator.normal(size=(9, 9)), generator.integers(0, 9, (4, 5))
+    np.testing.assert_array_equal(blocks(matrix, places), np.stack([matrix[np.ix_(some, some)] for some in places]))

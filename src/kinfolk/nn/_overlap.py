@@ -172,3 +172,20 @@ def attend_probes(
             for d in range(len(here)):
                 mixed[d] += weight * here[d]
     return result
+
+
+@njit(cache=True, nogil=True)
+def blocks(matrix: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the rows and columns of the matrix (U, U) at the places (P, L) of each sub-graph, (P, L, L).
+
+    >>> blocks(np.arange(9).reshape(3, 3), np.array([[2, 0]])).tolist()
+    [[[8, 6], [2, 0]]]
+    """
+    count, size = places.shape
+    result = np.empty((count, size, size), dtype=matrix.dtype)
+    for p in range(count):
+        for i in range(size):
+            row = matrix[places[p, i]]
+            for j in range(size):
+                result[p, i, j] = row[places[p, j]]
+    return result

@@ -18,13 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kinfolk.nn._overlap import attend_probes, distinct, overlapping_runs, rows_and_directions
+from kinfolk.nn._overlap import attend_probes, blocks, distinct, overlapping_runs, rows_and_directions
 from kinfolk.nn.attention import Attention, BandAttention, Projected, QuartetAttention
 from kinfolk.nn.attention._cosines import adjacency_of, gram
 from kinfolk.nn.encoder import Encoder, take
 from kinfolk.nn.layers import GCNLayer, TransformerLayer
 
 NEW_PAIRS = 2.0  # a sub-graph may add at most so many times its own L^2 pairs to a run that shares cosines
+SHARED_PAIRS = 1.5  # several layers: share work if U^2 is at most 1.5 times the P L^2 pairs computed separately
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class MergedAttention:
     >>> attention, x = make_attention("band", dim=2, size=3), torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
     >>> with torch.inference_mode():
     ...     merged = MergedAttention.of(attention, dim=2, size=3, dtype=x.dtype)
-    ...     bool(torch.allclose(merged.all_rows(x, x @ merged.self_weight), attention(x)[:, 0], atol=1e-6))
+    ...     scores = merged.all_rows(x @ x.mT, x @ merged.self_weight @ x.mT)
+    ...     bool(torch.allclose(scores, attention(x)[:, 0], atol=1e-6))
     True
     """
 
@@ -68,10 +70,10 @@ class MergedAttention:
             quartet.floor,
         )
 
-    def all_rows(self, x: Tensor, queries: Tensor) -> Tensor:
-        """Return A_band before the softmax, (B, L, L), of x (B, L, dim) and queries = X M."""
-        cosines = adjacency_of(gram(x), self.floor)
-        return (queries @ x.transpose(1, 2)).baddbmm_(cosines @ self.quartet_weight, cosines.transpose(1, 2))
+    def all_rows(self, products: Tensor, self_scores: Tensor) -> Tensor:
+        """Return A_band before the softmax, (B, L, L), of X X^T and X M X^T, which are overwritten."""
+        cosines = adjacency_of(products, self.floor)
+        return self_scores.baddbmm_(cosines @ self.quartet_weight, cosines.transpose(1, 2))
 
     def probe_row(self, x: Tensor) -> Tensor:
         """Return the probes' rows of the same, (B, 1, L), of x (B, L, dim)."""
@@ -171,10 +173,11 @@ class MergedLayers:
 
         Shapes: features (N, M), projected = project(features), nodes (P, L) int64, the probe first.
         """
-        x = take(features, nodes)
-        parts = {name: take(rows, nodes) for name, rows in projected.items()}
-        for number in range(len(self.layers) - 1):
-            x = self._all_rows(number, x, parts if number == 0 else self.project(x, number))
+        parts = {name: take(rows, nodes) for name, rows in projected.items() if name != "query"}
+        x = self._all_rows(0, *_shared_pairs(features, projected["query"], nodes), parts)
+        for number in range(1, len(self.layers) - 1):
+            parts = self.project(x, number)
+            x = self._all_rows(number, *_pairs(x, parts["query"]), parts)
         weights = self.attentions[-1].probe_row(x).softmax(dim=-1)
         return x[:, 0], (weights @ x)[:, 0]
 
@@ -182,14 +185,32 @@ class MergedLayers:
         """Return the probes' rows of the last layer, (P, M'), from X and A X: for many probes one product."""
         return self.layers[-1].finish(own, mixed)
 
-    def _all_rows(self, number: int, x: Tensor, parts: Projected) -> Tensor:
-        """Return X' (B, L, M') of x (B, L, dim) and its projections, which are overwritten."""
-        layer, weights = self.layers[number], self.attentions[number].all_rows(x, parts["query"]).softmax(dim=-1)
+    def _all_rows(self, number: int, products: Tensor, self_scores: Tensor, parts: Projected) -> Tensor:
+        """Return X' (B, L, M') of X X^T, X M X^T and the projections of X, which are overwritten."""
+        layer, weights = self.layers[number], self.attentions[number].all_rows(products, self_scores).softmax(dim=-1)
         mixed = parts["own"].baddbmm_(weights, parts["value"]) if layer.concat else weights @ parts["value"]
         mixed = layer.norm(mixed)
         if isinstance(layer.activation, nn.PReLU):  # in place, with its only weight
             return nn.functional.leaky_relu_(mixed, layer.activation.weight.item())
         return layer.activation(mixed)
+
+
+def _pairs(x: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
+    """Return X X^T and X M X^T, (..., L, L) each, of x and queries = X M, (..., L, dim)."""
+    return gram(x), queries @ x.transpose(-1, -2)
+
+
+def _shared_pairs(features: Tensor, queries: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    """Return `_pairs` of sub-graphs, (P, L, L) each, computed once for each pair of distinct nodes where that pays.
+
+    Shapes: features and queries (N, dim), nodes (P, L).
+    """
+    unique, places = distinct(nodes.numpy())
+    if len(unique) ** 2 > SHARED_PAIRS * nodes.numel() * nodes.shape[1]:
+        return _pairs(take(features, nodes), take(queries, nodes))
+    some = torch.from_numpy(unique)
+    products, self_scores = _pairs(features.index_select(0, some), queries.index_select(0, some))
+    return torch.from_numpy(blocks(products.numpy(), places)), torch.from_numpy(blocks(self_scores.numpy(), places))
 
 
 def _times(weight: Tensor, theta: Tensor | None) -> Tensor:
