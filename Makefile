@@ -33,10 +33,10 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 demo: $(DEMO)  ## Run the main job on data that is already here, and write a report
 	@$(BIN)/kinfolk demo
 
-test: lint  ## Lint, types, layers, tests and doctests without the slow ones (at most 6 minutes on 2 cores)
+test: lint  ## Lint, types, layers, tests and doctests without the slow ones (a few minutes on 2 cores)
 	@$(PYTEST) -m "not slow"
 
-test-full: lint docs wheel-check browser  ## Everything: also full real sets, every estimator check, browser, wheel, docs
+test-full: lint wheel-check browser  ## Everything: also full real sets, every estimator check, browser, docs, and the wheel without torch
 	@$(PYTEST)
 
 lint: $(DEV)  ## ruff, ruff format --check, mypy, import-linter
