@@ -13,10 +13,10 @@ selects the clusters: of all sets of disjoint clusters the one with the largest 
 of all rows. Rows of none of them are noise.
 
 Own code rather than the package fast_hdbscan 0.3.4. On the same neighbour graphs (k 80, min_samples=4 there for 5 here)
-of the test parts of omniglot and market1501 and of 50,000 generated rows it scores 42.8, 63.8 and 77.8 where this scores
+of the test parts of omniglot and market1501 and of 50,000 generated rows it scores 42.8, 63.8 and 77.8, and this
 42.3, 63.6 and 77.8 (ARI of the two 0.98, 0.98, 1.00), but its first call with an empty compile cache takes about 30 CPU
-seconds instead of 3, later ones 3 to 5 times as long as this (2.1 s instead of 0.7 at 50,000 rows) with 2.3 to 2.5 times
-the memory, and its min_samples, which does not count the row itself, has no value that equals 2 here.
+seconds instead of 3, later ones 3 to 5 times as long as this (2.1 s instead of 0.7 at 50,000 rows), with more than
+twice the memory, and its min_samples, which does not count the row itself, has no value that equals 2 here.
 """
 
 from __future__ import annotations
