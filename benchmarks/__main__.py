@@ -3,7 +3,7 @@
 import sys
 import tempfile
 
-from benchmarks import cluster, data, enhance, knn, metrics, peers, rerank, similarity
+from benchmarks import cluster, data, enhance, fit, knn, metrics, peers, rerank, similarity
 from benchmarks.page import ROOT, save_result, write_page
 
 SCRATCH = ROOT / ".bench"  # gigabytes of generated rows: ignored by git, and left behind only when a run is killed
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "libraries": knn.libraries,
     "similarity": similarity.sim_m_section,
     "encoders": enhance.encoders,
+    "fit": fit.before_and_after,
     "enhance": enhance.over_n,
     "gcut": cluster.gcut,
     "infomap": cluster.infomap,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import typer
 from rich.markup import escape
 
+from kinfolk._core.errors import MissingExtraError
 from kinfolk._core.memory import GIB, available_memory_gib, total_memory_gib
 from kinfolk._core.threads import thread_count
 from kinfolk._core.version import __version__
@@ -119,7 +120,16 @@ def _machine() -> list[dict[str, Any]]:
         if (total if free is None else free) >= COMFORTABLE_GIB
         else _check("memory", memory, "note", "close other programs before clustering a million rows"),
         _check("disk", f"{disk:.0f} GiB free here"),
+        _check("gpu", _gpu()),
     ]
+
+
+def _gpu() -> str:
+    try:
+        from kinfolk.nn.device import best_device
+    except MissingExtraError:
+        return "not looked for: torch is not installed"
+    return "used by fit(X, y)" if best_device().type == "cuda" else "none, the processor is used"
 
 
 def _extras() -> list[dict[str, Any]]:
