@@ -2,7 +2,7 @@
 
 import kinfolk as kf
 
-fs = kf.datasets.celeb_like(n_identities=120, seed=0)
+fs = kf.datasets.celeb_like(n_identities=60, seed=0)
 train, test = fs.part("train"), fs.part("test")  # different identities
 
 without_labels = kf.GraphEnhancer().fit(test).transform(test)
