@@ -1,9 +1,47 @@
 """Spans of rows on all cores, and arrays of one type."""
 
+import sys
+from types import SimpleNamespace
+
+import numba
 import numpy as np
 import pytest
 
-from kinfolk._core.kernels import over_spans, read_only
+from kinfolk._core import kernels
+from kinfolk._core.kernels import kernel, over_spans, read_only
+
+
+def plus_one(values):
+    return values + 1
+
+
+def test_kernels_work_where_no_code_can_be_kept(monkeypatch):
+    njit = numba.njit
+
+    def nowhere_to_write(*arguments, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available for file")
+        return njit(*arguments, **options)
+
+    monkeypatch.setattr(numba, "njit", nowhere_to_write)
+    np.testing.assert_array_equal(kernel()(plus_one)(np.arange(3)), [1, 2, 3])
+
+
+def compilation_of(module: str) -> SimpleNamespace:
+    function = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+    return SimpleNamespace(data={"dispatcher": function})
+
+
+def test_a_pause_for_compiling_is_named_once_and_only_on_a_terminal(monkeypatch, capsys):
+    notice = kernels._Notice()
+    notice.on_start(compilation_of("kinfolk.metrics.retrieval"))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    notice.on_start(compilation_of("somebody.else"))
+    assert capsys.readouterr().err == ""
+    for _ in range(2):
+        notice.on_start(compilation_of("kinfolk.metrics.retrieval"))
+    assert capsys.readouterr().err == "kinfolk: compiling, once: later runs start at once\n"
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

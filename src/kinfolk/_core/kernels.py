@@ -1,24 +1,71 @@
-"""How compiled kernels are called: on spans of rows by several threads, and with one type of array each.
+"""Compiled kernels: how they are made, called on spans of rows by several threads, and given one type of array each.
 
-A kernel that releases the GIL (`nogil=True`) and is called on spans uses every core, as with `parallel=True`, and
-compiles in a third of the time. numba compiles a kernel again for every new combination of dtype, layout and
-writability: `read_only` gives arrays of callers the same one.
+A kernel releases the GIL, so calls on spans use every core as with numba's `parallel=True`, and it compiles in a third
+of the time. numba compiles a kernel again for every new combination of dtype, layout and writability: `read_only`
+gives arrays of callers the same one. Compiled code is kept on disk for later runs.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numba
 import numpy as np
+from numba.core import event
 from numpy.typing import NDArray
 
 from kinfolk._core.threads import inside_worker, thread_count
 
 SPANS_PER_THREAD = 4  # rows differ in cost: a thread that is done takes another span
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(**options: Any) -> Callable[[Function], Function]:
+    """Compile a function on its first call, without the GIL, and keep the code on disk where there is a place for it.
+
+    Parameters
+    ----------
+    options : of numba.njit, such as fastmath=True.
+
+    Examples
+    --------
+    >>> @kernel()
+    ... def total(values):
+    ...     return values.sum()
+    >>> total(np.arange(4))
+    6
+    """
+
+    def compiled(function: Function) -> Function:
+        try:
+            return numba.njit(nogil=True, cache=True, **options)(function)
+        except RuntimeError:  # no folder to write to: neither beside the module nor in the user's cache
+            return numba.njit(nogil=True, **options)(function)
+
+    return compiled
+
+
+class _Notice(event.Listener):
+    """Says once on a terminal that a pause is compilation; numba triggers the event only where no code is on disk."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        of_ours = event.data["dispatcher"].py_func.__module__.startswith("kinfolk.")
+        if of_ours and not self.said and sys.stderr.isatty():
+            self.said = True
+            print("kinfolk: compiling, once: later runs start at once", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())
 
 
 def over_spans(kernel: Callable[[int, int], Result], n: int) -> list[Result]:

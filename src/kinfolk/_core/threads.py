@@ -1,10 +1,10 @@
-"""How many threads faiss, numba, BLAS and torch use, and work distributed over threads.
+"""How many threads faiss, BLAS and torch use, and work distributed over threads.
 
 Two ways to use several cores, never both at once:
 
 one large product     the library's own threads share it: `share_threads` gives all pools the same size
-many small products   `deal`: each worker computes its own, and every library uses one thread. The pools of numpy, torch
-                      and numba would spend longer waiting for each other than computing
+many small products   `deal`: each worker computes its own, and every library uses one thread. The pools of numpy and
+                      torch would spend longer waiting for each other than computing
 """
 
 from __future__ import annotations
@@ -38,13 +38,10 @@ def thread_count() -> int:
 
 
 def share_threads() -> None:
-    """Limit torch and numba to `thread_count`: two pools of different sizes slow each other down.
+    """Limit torch, where it is loaded, to `thread_count`: two pools of different sizes slow each other down.
 
     >>> share_threads()
     """
-    import numba
-
-    numba.set_num_threads(min(thread_count(), numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     _torch_threads(thread_count())
 
 
@@ -56,9 +53,8 @@ def deal(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
     begun are then skipped.
 
     `work` runs in several threads at once: it must release the GIL where it is slow (numpy and torch do, numba with
-    nogil=True), must not write to shared memory that another part writes to, and must not call a parallel numba
-    function. A `deal` inside `work` computes its parts one after the other. Settings of a thread, such as
-    torch.inference_mode, must be made inside `work`.
+    nogil=True), and must not write to shared memory that another part writes to. A `deal` inside `work` computes its
+    parts one after the other. Settings of a thread, such as torch.inference_mode, must be made inside `work`.
 
     >>> deal(lambda number: number**2, range(4))
     [0, 1, 4, 9]

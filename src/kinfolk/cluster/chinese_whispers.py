@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_whole
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
@@ -67,7 +67,7 @@ class ChineseWhispers(Clusterer):
         return classes
 
 
-@nb.njit(cache=True)
+@kernel()
 def _update_classes(
     starts: NDArray[np.int64],
     neighbors: NDArray[np.int32],

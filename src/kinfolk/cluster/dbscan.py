@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.features import Matrix
@@ -79,7 +79,7 @@ class DBSCAN(Clusterer):
         return 1.0 - self.eps
 
 
-@nb.njit(cache=True)
+@kernel()
 def _join_core_rows(
     indices: NDArray[np.int32],
     similarities: NDArray[np.float32],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.checks import check_choice, check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.cluster._internal.hierarchy import Merges, most_modular
@@ -193,7 +193,7 @@ def components_above(indices: NDArray[np.int32], scores: NDArray[np.float32], th
     return roots(parent)
 
 
-@nb.njit(cache=True)
+@kernel()
 def _join_above(
     indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: np.float32, parent: NDArray[np.int32]
 ) -> None:
@@ -209,7 +209,7 @@ def _join_above(
                 own = min(own, other)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _sort_rows(indices: NDArray[np.int32], scores: NDArray[np.float32], start: int, stop: int) -> None:
     """Sort the rows start to stop by falling score; by insertion, because they are nearly sorted by cosine."""
     for i in range(start, min(stop, len(indices))):

@@ -21,7 +21,6 @@ twice the memory, and its min_samples, which does not count the row itself, has 
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -29,6 +28,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.base import Clusterer, rows_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.union_find import find
@@ -149,7 +149,7 @@ def stable_clusters(
     return label[within[:n]]
 
 
-@nb.njit(cache=True)
+@kernel()
 def _binary_tree(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
@@ -170,7 +170,7 @@ def _binary_tree(
         node[min(a, b)] = n + merge
 
 
-@nb.njit(cache=True)
+@kernel()
 def _condense(
     children: NDArray[np.int64],
     size: NDArray[np.int64],
@@ -203,7 +203,7 @@ def _condense(
     return clusters
 
 
-@nb.njit(cache=True)
+@kernel()
 def _select(
     parent: NDArray[np.int64],
     stability: NDArray[np.float64],

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_choice, check_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
@@ -161,7 +160,7 @@ def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return weights
 
 
-@nb.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _hop(
     weights: NDArray[np.float32],
     indices: NDArray[np.int32],

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans, read_only
+from kinfolk._core.kernels import kernel, over_spans, read_only
 from kinfolk.neighbors import NeighborGraph
 
 SCALES = (1 / 8, 1 / 4, 1 / 2, 2**-0.5, 1.0, 2**0.5, 2.0)
@@ -123,7 +122,7 @@ def _units(
     return np.stack(high), np.stack([similarities[:, w - 1] for w in windows])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _rank_if_inserted(similarity: np.float32, falling: NDArray[np.float32], window: int) -> int:
     """Return the rank, from 1, that a row of this similarity has in a falling list; window + 1 beyond it."""
     low, high = 0, window
@@ -136,7 +135,7 @@ def _rank_if_inserted(similarity: np.float32, falling: NDArray[np.float32], wind
     return low + 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _edge_tests(
     first: int,
     last: int,

@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk.kinship.edge_tests import NAMES
 
 SHIPPED = Path(__file__).with_name("kinship.safetensors")
@@ -84,7 +83,7 @@ def _shipped() -> KinshipNetwork:
     return KinshipNetwork(load_file(SHIPPED))
 
 
-@nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@kernel(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _log_probability(
     tests: NDArray[np.float32], weights: tuple[NDArray[np.float32], ...], result: NDArray[np.float32]
 ) -> None:
@@ -111,7 +110,7 @@ def _log_probability(
             result[first + e] = min(o, np.float32(0)) - np.log1p(np.exp(-abs(o)))
 
 
-@nb.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@kernel(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _dense_relu(x: NDArray[np.float32], weight: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return relu(W x + b) of a tile of edges, (inputs, TILE) -> (outputs, TILE)."""
     outputs, inputs = weight.shape

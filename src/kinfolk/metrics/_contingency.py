@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk.metrics._labels import numbered
 
 Values = NDArray[np.float64]
@@ -108,7 +108,7 @@ def cell_counts(table: sparse.csr_array, weights: Values | None = None) -> CellC
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _count_cells(
     classes: NDArray[np.int64], clusters: NDArray[np.int64], ends: NDArray[np.int64], n_clusters: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

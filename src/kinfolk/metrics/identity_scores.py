@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk.features import Matrix
 from kinfolk.metrics._contingency import Values, cell_counts, contingency
 from kinfolk.metrics._labels import numbered
@@ -211,7 +211,7 @@ def _means_over_queries(classes: NDArray[np.int64], scores: Mapping[str, Values]
     return IdentityScores(tuple(scores), rows, lambda weights: sums @ weights / (queries @ weights))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _weighted_roc(
     same: NDArray[np.bool_], tie_ends: NDArray[np.bool_], weights: Values, source: NDArray[np.int32], limits: Values
 ) -> Values:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, Protocol, overload
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk.metrics._labels import numbered
 
 BLOCK_PAIRS = 1 << 22  # edges of a block: labels, flags and scores of about 100 MiB
@@ -187,7 +187,7 @@ def _sorted_scores(g: Graph, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[n
     return positive, negative
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _auc(positive: NDArray[np.float32], negative: NDArray[np.float32]) -> float:
     """Walk once through both sorted sides: for each positive, the negatives below it and half of those equal."""
     below, upto = 0, 0

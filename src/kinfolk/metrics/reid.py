@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.metrics._labels import numbered
 from kinfolk.metrics.retrieval import cmc_of
@@ -268,7 +268,7 @@ def _walk(indices: NDArray[np.integer], lists: _Lists, first_query: int) -> None
         raise InputError(f"the list of query {first_query + bad} names a row outside 0 to {last}")
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _walk_lists(
     indices: NDArray[np.int64],
     query_classes: NDArray[np.int64],

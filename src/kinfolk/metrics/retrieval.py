@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypedDict, Unpack
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk._core.progress import progress
 from kinfolk._core.threads import deal
 from kinfolk.features import Matrix, unit_rows
@@ -282,7 +282,7 @@ def _classes(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     return classes
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _score_queries(
     similarities: NDArray[np.float32],
     queries: NDArray[np.int64],
@@ -312,7 +312,7 @@ def _score_queries(
         scores[q, 3] = between[0]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _items_between(row: NDArray[np.float32], kin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the items after kin t - 1 up to and with kin t, best first: (kin,). Kin: items of the query's class.
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 
 ROUNDING = np.float32(2e-6)  # two orders of adding up one float32 inner product differ by less than this
 ROWS_AT_ONCE = 1024  # queries of one thread; fewer are not worth starting threads for
 
 
-@nb.njit(fastmath=True, nogil=True, cache=True)
+@kernel(fastmath=True)
 def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     total = np.float32(0.0)
     for d in range(a.shape[0]):
@@ -26,7 +26,7 @@ def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     return min(max(total, np.float32(-1.0)), np.float32(1.0))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _rank(
     queries: NDArray[np.float32],
     targets: NDArray[np.float32],
@@ -61,7 +61,7 @@ def _rank(
         lowest[q] = scores[found - 1] if found else np.float32(1.0)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _cosines(query: NDArray[np.float32], targets: NDArray[np.float32], cosines: NDArray[np.float32]) -> None:
     """Write the cosines of one query with every target."""
     for t in range(len(targets)):

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.faiss import faiss
+from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.neighbors._recall import largest_share, sample_truth
 from kinfolk.neighbors.exact import SLACK
@@ -195,7 +195,7 @@ def _grouped(numbers: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64],
     return positions, starts
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _place(numbers: NDArray[np.int32], following: NDArray[np.int64], positions: NDArray[np.int64]) -> None:
     """Write each position to the next free place of its number: a counting sort."""
     for position in range(len(numbers)):
@@ -212,7 +212,7 @@ def _groups(numbers: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.int6
         yield int(numbers[order[start]]), order[start:stop]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _sift_down(values: NDArray[np.float32], ids: NDArray[np.int64], value: np.float32, number: int) -> None:
     """Replace the smallest entry, at the root of a binary heap, and restore the heap."""
     size = len(values)
@@ -232,7 +232,7 @@ def _sift_down(values: NDArray[np.float32], ids: NDArray[np.int64], value: np.fl
     ids[at] = number
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _offer(
     products: NDArray[np.float32],
     queries: NDArray[np.int64],

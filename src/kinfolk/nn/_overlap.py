@@ -7,13 +7,14 @@ U^2 cosines serve all of them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from kinfolk._core.kernels import kernel
 
 _TINY = 1e-12  # lengths below it count as this: a row of zeros stays a row of zeros
 
 
-@njit(cache=True)
+@kernel()
 def near_order(indices: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return an order of the probes in which near ones follow each other, in O(m k): indices (m, k) -> (m,).
 
@@ -42,7 +43,7 @@ def near_order(indices: NDArray[np.int64]) -> NDArray[np.int64]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def overlapping_runs(nodes: NDArray[np.int64], most: float) -> NDArray[np.int64]:
     """Return how many consecutive sub-graphs of nodes (P, L) share their cosines, (runs,) that sum up to P.
 
@@ -67,7 +68,7 @@ def overlapping_runs(nodes: NDArray[np.int64], most: float) -> NDArray[np.int64]
     return sizes[: run + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def distinct(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct nodes of (P, L) in order of appearance, (U,), and the place of each node there, (P, L).
 
@@ -95,7 +96,7 @@ def distinct(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return unique[:count].copy(), places
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def rows_and_directions(
     features: NDArray[np.float32], nodes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -120,7 +121,7 @@ def rows_and_directions(
     return x, directions
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def attend_probes(
     cosines: NDArray[np.float32],
     x: NDArray[np.float32],
@@ -174,7 +175,7 @@ def attend_probes(
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def blocks(matrix: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return the rows and columns of the matrix (U, U) at the places (P, L) of each sub-graph, (P, L, L).
 

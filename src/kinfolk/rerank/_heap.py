@@ -6,12 +6,13 @@ eight seconds to compile, these functions one.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 
-@nb.njit(nogil=True, cache=True)
+
+@kernel()
 def sift_down(
     at: int, size: int, key: np.float32, row: np.int32, keys: NDArray[np.float32], rows: NDArray[np.int32]
 ) -> None:
@@ -28,7 +29,7 @@ def sift_down(
     keys[at], rows[at] = key, row
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def offer(key: np.float32, row: np.int32, count: int, keys: NDArray[np.float32], rows: NDArray[np.int32]) -> int:
     """Add a key to a list that has `count` of its len(keys) places filled, and return the new count.
 
@@ -45,7 +46,7 @@ def offer(key: np.float32, row: np.int32, count: int, keys: NDArray[np.float32],
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def sort_heap(keys: NDArray[np.float32], rows: NDArray[np.int32]) -> None:
     """Sort a full heap in place, the smallest key first.
 

@@ -6,13 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk._core.progress import progress
 from kinfolk._core.threads import thread_count
 from kinfolk.features import Matrix, as_matrix, unit_rows
@@ -171,7 +170,7 @@ def _fair_spans(size: int, step: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(cuts) if a < b]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _offer(similarity, other, row, keys, rows, sizes, limits) -> None:  # type: ignore[no-untyped-def]
     """Add a neighbour to the list of a row."""
     sizes[row] = offer(-similarity, np.int32(other), sizes[row], keys[row], rows[row])
@@ -179,7 +178,7 @@ def _offer(similarity, other, row, keys, rows, sizes, limits) -> None:  # type: 
         limits[row] = -keys[row, 0]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _any_above(similarities, limits, lowest) -> bool:  # type: ignore[no-untyped-def]
     """Return whether a similarity is above its limit, and lower `lowest` to the similarities: (LANES,) each.
 
@@ -193,7 +192,7 @@ def _any_above(similarities, limits, lowest) -> bool:  # type: ignore[no-untyped
     return bool(above > 0)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _offer_to_rows(S, first, last, first_row, first_column, keys, rows, sizes, limits, lowest) -> None:  # type: ignore[no-untyped-def]
     """Add the columns to the lists of the rows first..last - 1 of S, all but each row itself."""
     limits_here, lowest_here = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
@@ -213,7 +212,7 @@ def _offer_to_rows(S, first, last, first_row, first_column, keys, rows, sizes, l
             lowest[row] = min(lowest[row], lowest_here[lane])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _offer_to_columns(S, first, last, first_row, first_column, keys, rows, sizes, limits, lowest) -> None:  # type: ignore[no-untyped-def]
     """Add the rows to the lists of the columns first..last - 1 of S, LANES columns at a time."""
     for left in range(first, last, LANES):
@@ -227,7 +226,7 @@ def _offer_to_columns(S, first, last, first_row, first_column, keys, rows, sizes
                         _offer(S[i, j], first_row + i, first_column + j, keys, rows, sizes, limits)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _sort_lists(first: int, last: int, keys: NDArray[np.float32], rows: NDArray[np.int32]) -> None:
     for row in range(first, last):
         sort_heap(keys[row], rows[row])

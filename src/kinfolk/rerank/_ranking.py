@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.checks import is_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk._core.progress import progress
 from kinfolk.rerank._heap import offer, sort_heap
 
@@ -97,7 +96,7 @@ def _rank_block(block: NDArray[np.float32], indices: NDArray[np.int32], values: 
     over_spans(sort if 2 * top >= block.shape[1] else select, len(block))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _smallest(
     first: int, last: int, block: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]
 ) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 
 
 class SparseRows(NamedTuple):
@@ -61,7 +60,7 @@ def add_rows(rows: SparseRows, members: NDArray[np.int32], factor: float) -> Spa
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _sum_rows(
     first: int,
     last: int,

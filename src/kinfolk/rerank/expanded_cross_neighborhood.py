@@ -22,12 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_choice
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
@@ -132,7 +131,7 @@ def _by_cosine(pool: Pool, members: NDArray[np.int32]) -> Distances:
     return distances
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _means(
     first: int, last: int, unit: NDArray[np.float32], members: NDArray[np.int32], means: NDArray[np.float32]
 ) -> None:
@@ -145,7 +144,7 @@ def _means(
                 means[i, d] += share * unit[members[i, m], d]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _cross(
     first: int,
     last: int,
@@ -167,7 +166,7 @@ def _cross(
             shared[g] = np.float32(0.0)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _add_products(row: int, rows: SparseRows, inverted: SparseRows, sums: NDArray[np.float32]) -> None:
     """Add the inner products of one row with all rows of an inverted index."""
     for e in range(rows.starts[row], rows.starts[row + 1]):

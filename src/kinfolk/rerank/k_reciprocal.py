@@ -21,13 +21,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Neighbors, Pool
 from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
@@ -128,7 +127,7 @@ def _reciprocal_sets(ids: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
     return both
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _reciprocal(first: int, last: int, ids: NDArray[np.int32], both: NDArray[np.bool_]) -> None:
     for i in range(first, last):
         for r in range(both.shape[1]):
@@ -138,7 +137,7 @@ def _reciprocal(first: int, last: int, ids: NDArray[np.int32], both: NDArray[np.
             both[i, r] = found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _expand(
     i: int,
     ids: NDArray[np.int32],
@@ -173,7 +172,7 @@ def _expand(
     return end
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _encode(
     first: int,
     last: int,
@@ -214,14 +213,14 @@ def _encode(
             values[e] /= total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _share(similarity: np.float32, lowest: np.float32) -> np.float32:
     """Return the squared distance as a share of the largest one of the row."""
     largest = np.float32(1.0) - lowest
     return max(np.float32(1.0) - similarity, np.float32(0.0)) / largest if largest > 0 else np.float32(0.0)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _mix(
     first: int,
     last: int,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kinfolk._core.checks import check_choice
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans, read_only
+from kinfolk._core.kernels import kernel, over_spans, read_only
 from kinfolk.neighbors import NeighborGraph
 
 Tests = Literal["soft", "binary"]
@@ -155,7 +154,7 @@ def _sums_over_common(
     return sums
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _weighted_sum(own: NDArray[np.float32], ids: NDArray[np.int32], weights: NDArray[np.float32]) -> np.float32:
     """Return the sum of own[id] times weight; on slices, as only loops from zero become vector instructions."""
     total = np.float32(0.0)
@@ -164,7 +163,7 @@ def _weighted_sum(own: NDArray[np.float32], ids: NDArray[np.int32], weights: NDA
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _sum_span(
     first: int,
     last: int,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.kernels import over_spans, read_only
+from kinfolk._core.kernels import kernel, over_spans, read_only
 from kinfolk.metrics import edge_noise_rate, roc
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.sim_m import sim_m
@@ -145,7 +144,7 @@ def _count_common(indices: NDArray[np.integer], labels: NDArray) -> tuple[int, i
     return common, of_own_class
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _count_span(first: int, last: int, indices: NDArray[np.int32], labels: NDArray[np.int64]) -> tuple[int, int]:
     n, k = indices.shape
     owner = np.full(n, -1, dtype=np.int64)

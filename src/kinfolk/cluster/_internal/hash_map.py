@@ -6,9 +6,10 @@ two.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from kinfolk._core.kernels import kernel
 
 EMPTY = -1
 DELETED = -1
@@ -17,7 +18,7 @@ HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: consecut
 HashMap = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@nb.njit(cache=True)
+@kernel()
 def new_hash_map(entries: int) -> HashMap:
     """Return an empty map with room for that many entries before it has to grow.
 
@@ -34,7 +35,7 @@ def new_hash_map(entries: int) -> HashMap:
     return keys, values
 
 
-@nb.njit(cache=True)
+@kernel()
 def slot_of(keys: NDArray[np.int64], key: int) -> int:
     """Return the slot of `key`, or the empty slot where it belongs.
 
@@ -51,7 +52,7 @@ def slot_of(keys: NDArray[np.int64], key: int) -> int:
     return int(slot)
 
 
-@nb.njit(cache=True)
+@kernel()
 def rehashed(keys: NDArray[np.int64], values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the map without its deleted entries, with room for twice as many, and the number of entries.
 

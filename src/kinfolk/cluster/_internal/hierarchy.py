@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.union_find import connected
 
 # edges that nearly all tests support decide; chosen on the training parts of the real sets and on generated ones
@@ -91,7 +91,7 @@ def modularity_of_merges(
     return np.cumsum(change[:-1])
 
 
-@nb.njit(cache=True)
+@kernel()
 def _modularity_changes(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
@@ -132,7 +132,7 @@ def _modularity_changes(
             change[_joining_merge(parent, joined, i, indices[i, e])] += 2 * weights[i, e] / total
 
 
-@nb.njit(cache=True)
+@kernel()
 def _joining_merge(parent: NDArray[np.int32], joined: NDArray[np.int32], a: int, b: int) -> int:
     """Return the merge, from 1 on, that joined two rows; 0 for a row and itself; m + 1 where none did."""
     merge = 0

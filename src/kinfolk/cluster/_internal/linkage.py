@@ -9,11 +9,11 @@ A pair without an edge has similarity 0, so clusters without an edge between the
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.hash_map import DELETED, EMPTY, new_hash_map, rehashed, slot_of
 from kinfolk.cluster._internal.hierarchy import Merges
 
@@ -44,12 +44,12 @@ def sparse_linkage(graph: sparse.csr_array, linkage: str = "average", lowest: fl
     return Merges(left, right, np.minimum.accumulate(similarity))  # rounding may raise a value by its last digit
 
 
-@nb.njit(cache=True)
+@kernel()
 def _above(a: int, b: int, key: NDArray[np.float64]) -> bool:
     return key[a] > key[b] or (key[a] == key[b] and a < b)
 
 
-@nb.njit(cache=True)
+@kernel()
 def _sift_up(heap: NDArray[np.int32], where: NDArray[np.int32], key: NDArray[np.float64], at: int) -> None:
     edge = heap[at]
     while at > 0 and _above(edge, heap[(at - 1) // 2], key):
@@ -59,7 +59,7 @@ def _sift_up(heap: NDArray[np.int32], where: NDArray[np.int32], key: NDArray[np.
     heap[at], where[edge] = edge, at
 
 
-@nb.njit(cache=True)
+@kernel()
 def _sift_down(
     heap: NDArray[np.int32], where: NDArray[np.int32], key: NDArray[np.float64], at: int, length: int
 ) -> None:
@@ -76,7 +76,7 @@ def _sift_down(
     heap[at], where[edge] = edge, at
 
 
-@nb.njit(cache=True)
+@kernel()
 def _heap(key: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return all edges as a heap, the largest key on top, and the position of each edge in it."""
     heap, where = np.empty(len(key), np.int32), np.empty(len(key), np.int32)
@@ -87,7 +87,7 @@ def _heap(key: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32
     return heap, where
 
 
-@nb.njit(cache=True)
+@kernel()
 def _remove(heap: NDArray[np.int32], where: NDArray[np.int32], key: NDArray[np.float64], edge: int, length: int) -> int:
     """Remove an edge from the heap; return the new length."""
     at, last = where[edge], heap[length - 1]
@@ -100,7 +100,7 @@ def _remove(heap: NDArray[np.int32], where: NDArray[np.int32], key: NDArray[np.f
     return length
 
 
-@nb.njit(cache=True)
+@kernel()
 def _similarity(weight: float, pairs: int, sizes: int, linkage: int) -> float:
     if linkage == AVERAGE:
         return weight / sizes
@@ -109,14 +109,14 @@ def _similarity(weight: float, pairs: int, sizes: int, linkage: int) -> float:
     return weight
 
 
-@nb.njit(cache=True)
+@kernel()
 def _combined(one: float, other: float, linkage: int) -> float:
     if linkage == AVERAGE:
         return one + other
     return max(one, other) if linkage == SINGLE else min(one, other)
 
 
-@nb.njit(cache=True)
+@kernel()
 def _agglomerate(
     n: int, one: NDArray[np.int32], other: NDArray[np.int32], weight: NDArray[np.float64], linkage: int, lowest: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
@@ -173,12 +173,12 @@ def _agglomerate(
     return left[:merges], right[:merges], similarity[:merges]
 
 
-@nb.njit(cache=True)
+@kernel()
 def _pair_key(a: int, b: int, n: int) -> int:
     return min(a, b) * n + max(a, b)
 
 
-@nb.njit(cache=True)
+@kernel()
 def _attach(
     half: int,
     cluster: int,
@@ -197,7 +197,7 @@ def _attach(
     links[cluster] += 1
 
 
-@nb.njit(cache=True)
+@kernel()
 def _linked_lists(
     n: int, one: NDArray[np.int32], other: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -9,10 +9,11 @@ move likewise, as nodes of a smaller graph; until none moves (the moves of Louva
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from kinfolk._core.kernels import kernel
 
 ROUNDS = 3  # at most, of moves of rows and then of clusters: a bound on the time, as is SWEEPS
 SWEEPS = 12  # at most, passes over the rows in a round
@@ -96,7 +97,7 @@ def local_moves(
     return labels
 
 
-@nb.njit(cache=True)
+@kernel()
 def _moves(
     starts: NDArray[np.int64],
     targets: NDArray[np.int32],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.neighbors import NeighborGraph
 
@@ -105,7 +105,7 @@ def join_with_guard(
     return roots(parent)
 
 
-@nb.njit(cache=True)
+@kernel()
 def _join(
     sources: NDArray[np.int32],
     targets: NDArray[np.int32],

@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.hash_map import DELETED, EMPTY, new_hash_map, rehashed, slot_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.union_find import find
@@ -116,7 +116,7 @@ def _with_f(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDAr
     return np.stack([precision, recall, f], axis=1)
 
 
-@nb.njit(cache=True)
+@kernel()
 def _scores_at_stops(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
@@ -173,7 +173,7 @@ def _scores_at_stops(
     return sums, pairs, n_clusters
 
 
-@nb.njit(cache=True, inline="always")
+@kernel(inline="always")
 def _add_counts(
     a: int,
     b: int,

@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.union_find import find
@@ -84,7 +84,7 @@ def _forest(n: int, parts: Sequence[RankedEdges], ranks: int) -> RankedEdges:
     return RankedEdges(left[kept], right[kept], rank[kept])
 
 
-@nb.njit(cache=True)
+@kernel()
 def _spanning_edges(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
@@ -108,7 +108,7 @@ def _spanning_edges(
     return found
 
 
-@nb.njit(cache=True)
+@kernel()
 def _rank(score: np.float32, thresholds: NDArray[np.float32]) -> int:
     """Return the first threshold that the score reaches, or their number if there is none."""
     low, high = 0, len(thresholds)
@@ -121,7 +121,7 @@ def _rank(score: np.float32, thresholds: NDArray[np.float32]) -> int:
     return low
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _nearest_edges(
     indices: NDArray[np.int32],
     scores: NDArray[np.float32],
@@ -164,7 +164,7 @@ def _cluster_tree(
     return holder, until[:clusters], first, size
 
 
-@nb.njit(cache=True)
+@kernel()
 def _grow_clusters(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
@@ -199,7 +199,7 @@ def _grow_clusters(
     return clusters
 
 
-@nb.njit(cache=True)
+@kernel()
 def _intervals(
     holder: NDArray[np.int32], size: NDArray[np.int32], first: NDArray[np.int32], free: NDArray[np.int32]
 ) -> None:
@@ -217,7 +217,7 @@ def _intervals(
             free[outer] += size[inner]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel()
 def _edges_across_clusters(
     indices: NDArray[np.int32],
     scores: NDArray[np.float32],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 
-@nb.njit(cache=True)
+
+@kernel()
 def find(parent: NDArray[np.int32], item: int) -> int:
     """Return the root of an item; the path to it is halved on the way.
 
@@ -20,7 +21,7 @@ def find(parent: NDArray[np.int32], item: int) -> int:
     return item
 
 
-@nb.njit(cache=True)
+@kernel()
 def _union_edges(sources: NDArray[np.int32], targets: NDArray[np.int32], parent: NDArray[np.int32]) -> None:
     for edge in range(len(sources)):
         a, b = find(parent, sources[edge]), find(parent, targets[edge])
@@ -28,7 +29,7 @@ def _union_edges(sources: NDArray[np.int32], targets: NDArray[np.int32], parent:
             parent[max(a, b)] = min(a, b)
 
 
-@nb.njit(cache=True)
+@kernel()
 def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the root of every item.
 
