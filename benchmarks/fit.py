@@ -53,9 +53,9 @@ def before_and_after(folder: str) -> Section:
         rows.append([name, *cells])
     return Section(
         "A fit, before and after",
-        f"kinfolk 0.1 (commit {BEFORE}) and this one in turns, each in its own process, compiled code at hand, the best "
-        f"of {REPEATS}: `fit(X, y)` on the training part, `fit(X)` with `transform(X)` and `Kin().fit(X)` on the test "
-        "part.",
+        f"kinfolk 0.1 (commit {BEFORE}) and this one in turns, each in its own process, compiled code at hand, the "
+        f"best of {REPEATS}: `fit(X, y)` on the training part, `fit(X)` with `transform(X)` and `Kin().fit(X)` on the "
+        "test part.",
         ["set", "fit(X, y)", "fit(X), transform(X)", "Kin"],
         rows,
     )

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import kinfolk as kf
-from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning, graph_enhancer, with_labels
+from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning, _learning, graph_enhancer, with_labels
 from kinfolk.metrics import mean_average_precision
 from kinfolk.training import metric
 
@@ -394,7 +394,7 @@ def test_the_class_size_is_kept_whether_training_helped_or_not():
 @pytest.mark.usefixtures("few_steps")
 def test_a_labelled_fit_searches_once_for_all_rows_and_twice_a_fold(monkeypatch, data):
     searches = []
-    for module in (graph_enhancer, with_labels, metric):
+    for module in (graph_enhancer, _learning, with_labels, metric):
         search = module.knn_graph
         monkeypatch.setattr(module, "knn_graph", lambda X, *a, f=search, **b: searches.append(len(X)) or f(X, *a, **b))
     fs = kf.datasets.celeb_like(n_identities=30, dim=16)

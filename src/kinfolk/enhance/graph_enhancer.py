@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -17,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from kinfolk._core.errors import InputError
 from kinfolk._core.extras import require
 from kinfolk._core.threads import share_threads
-from kinfolk.enhance._saving import load_enhancer, plain_parameters, save_enhancer
+from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
+from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
-from kinfolk.enhance.with_labels import FEWEST_CLASSES, LabelledGraph, apply_metric, fit_with_labels
+from kinfolk.enhance.with_labels import apply_metric
 from kinfolk.features import Matrix, UnitRows, of_length_one, unit_rows
 from kinfolk.kinship import choose_k
 from kinfolk.kinship.choose_k import (
@@ -28,7 +26,6 @@ from kinfolk.kinship.choose_k import (
     FEWEST_ROWS,
     k_after_training,
     k_for_features,
-    mean_class_size,
     neighbors_to_choose,
 )
 from kinfolk.kinship.edge_probabilities import window_of
@@ -38,21 +35,15 @@ from kinfolk.neighbors.search import Method
 
 if TYPE_CHECKING:
     from kinfolk.nn.encoder import Encoder
-    from kinfolk.training.session import Session
 
 PAPER_K = 80
 PAPER_DIM = 2048
-CHECKPOINT_EVERY = 50
 # the settings of the paper's three data sets
 PRESETS: dict[str, dict[str, Any]] = {
     "ms-celeb": dict(k=120, layers=3),
     "msmt17": dict(k=30, layers=1),
     "veri-776": dict(k=80, layers=1),
 }
-
-
-class KeptTrainingFreeWarning(UserWarning):
-    """Training did not help on held-back identities, or could not be tried: the training-free form is kept."""
 
 
 class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -246,7 +237,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         share_threads()
         self.__dict__.pop("k_", None)  # of an earlier fit
         unit = unit_rows(X)
-        labels = _labels(y, len(unit))
+        labels = numbered_classes(y, len(unit))
         if len(unit) < 2:
             raise InputError(f"at least 2 rows are needed to find neighbours, not {len(unit)}")
         self.n_features_in_ = unit.shape[1]
@@ -260,13 +251,13 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.class_size_: float | None = None
         rows = of_length_one(unit - self.mean_, unit)
         g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
-        learns = labels is not None and self._enough_to_learn(labels)
+        learns = labels is not None and enough_to_learn(self, labels)
         if not learns or wants_subgraphs(self):
             self.k_ = self.k_free_ = self._k_of_fit(len(rows), g)
         if wants_subgraphs(self):
             self.encoder_ = self._new_encoder(learns)
         if labels is not None and learns:
-            self._learn(rows, labels, g)
+            learn(self, rows, labels, g)
         self._n_features_out = self._out_dim()
         return rows, g
 
@@ -280,58 +271,6 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return k_for_features(self.net_, g, self.random_state)
         return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
 
-    def _enough_to_learn(self, labels: NDArray[np.int64]) -> bool:
-        pairs = int(np.count_nonzero(np.bincount(labels[labels >= 0], minlength=1) > 1))
-        fewest = FEWEST_CLASSES if self.recipe == "fast" else 1
-        if pairs < fewest:
-            self._keep(f"{pairs} identities with two items or more are too few to learn from ({fewest} are needed)")
-        return pairs >= fewest
-
-    def _learn(self, X: NDArray[np.float32], labels: NDArray[np.int64], g: NeighborGraph | None) -> None:
-        known = labels >= 0
-        classes = np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
-        self.class_size_ = mean_class_size(classes)
-        if not known.all():
-            X, g = X[known], None
-        session = self._session(X, classes)
-        try:
-            if self.encoder_ is not None:
-                self._learn_subgraphs(X, classes, session)
-            else:
-                self._learn_metric(X, classes, g, session)
-        finally:
-            if session.log is not None:
-                session.log.end()
-        self.log_ = session.log.rows if session.log else []
-        if not self.trained_:
-            self._keep("training did not improve the mean average precision on held-back identities")
-
-    def _learn_metric(
-        self, X: NDArray[np.float32], classes: NDArray[np.int64], g: NeighborGraph | None, session: Session
-    ) -> None:
-        k = None if self.k == "auto" else int(self.k)
-        given = LabelledGraph.of(X, classes, k, g if self.method == "auto" else None)
-        chosen = fit_with_labels(given, first_propagation(self), session, k)
-        self.metric_, self.scores_ = chosen.metric, chosen.scores
-        self.k_, self.k_free_ = chosen.k, chosen.k_free
-        self.trained_ = chosen.scores["trained"] > chosen.scores["label-free"]
-
-    def _learn_subgraphs(self, X: NDArray[np.float32], classes: NDArray[np.int64], session: Session) -> None:
-        from kinfolk.training import recipe_fast, recipe_paper
-
-        assert self.encoder_ is not None
-        g = knn_graph(
-            UnitRows(X), k=min(max(self.k_, 32), len(X) - 1), method=self.method, show_progress=self.show_progress
-        )
-        if self.recipe == "paper":
-            recipe_paper.train_paper(self.encoder_, X, classes, g, session, self.steps or recipe_paper.STEPS)
-            self.trained_ = True
-            return
-        result = recipe_fast.train_fast(self.encoder_, X, classes, g, session, self.steps or recipe_fast.STEPS)
-        self.trained_ = result.best_step > 0
-        if result.best_score is not None:
-            self.scores_ = {"trained": result.best_score}
-
     def _new_encoder(self, labelled: bool) -> Encoder:
         """Return an encoder for features and k of the fit: the training-free form, or random where the paper trains."""
         from kinfolk.nn.encoder import seeded_encoder
@@ -341,24 +280,6 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _out_dim(self) -> int:
         return (self.encoder_ is not None and self.encoder_.config.out_dim) or self.n_features_in_
-
-    def _keep(self, why: str) -> None:
-        warnings.warn(f"{why}: the training-free form is kept", KeptTrainingFreeWarning, stacklevel=5)
-
-    def _session(self, X: NDArray[np.float32], classes: NDArray[np.int64]) -> Session:
-        from kinfolk.training.checkpoint import Checkpoints
-        from kinfolk.training.log import TrainingLog
-        from kinfolk.training.session import Session
-
-        log = TrainingLog(self.checkpoint_dir, self.tensorboard)
-        checkpoints = None
-        if self.checkpoint_dir is not None:
-            settings = {n: v for n, v in self.get_params().items() if n not in ("checkpoint_dir", "show_progress")}
-            digest = hashlib.sha256(json.dumps(plain_parameters(settings), sort_keys=True).encode())
-            digest.update(np.ascontiguousarray(X).tobytes())
-            digest.update(classes.tobytes())
-            checkpoints = Checkpoints(self.checkpoint_dir, CHECKPOINT_EVERY, fingerprint=digest.hexdigest())
-        return Session(self.random_state, checkpoints, log, self.show_progress)
 
     # ---- transform
 
@@ -464,17 +385,3 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             own = self._choose_k(plain or (g if self.metric_ is None else self._graph(rows)))
             k = k_after_training(own, self.k_free_, self.k_) if self.trained_ else own
         return max(1, min(k, g.k))
-
-
-def _labels(y: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
-    """Return the classes numbered from 0, -1 where a label is unknown."""
-    if y is None:
-        return None
-    labels = np.asarray(y)
-    if labels.ndim != 1 or len(labels) != n:
-        raise InputError(f"y must hold one label a row of X, not {labels.shape}")
-    if labels.dtype.kind not in "biufUS":
-        raise InputError(f"y must hold whole numbers or words, not {labels.dtype}")
-    unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(n, dtype=bool)
-    classes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    return np.where(unknown, -1, classes)
