@@ -58,7 +58,7 @@ def enough_to_learn(e: GraphEnhancer, classes: NDArray[np.int64]) -> bool:
 
 
 def learn(e: GraphEnhancer, X: NDArray[np.float32], labels: NDArray[np.int64], g: NeighborGraph | None) -> None:
-    """Set what labels decide in the enhancer: X (n, d) of length one, labels (n,), g the graph of X where it is known."""
+    """Set what labels decide: X (n, d) of length one, labels (n,), g the graph of X where it is known."""
     known = labels >= 0
     classes = np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
     e.class_size_ = mean_class_size(classes)
