@@ -47,14 +47,11 @@ class Constant:
     meaning: str
     chosen_on: str
     kind: str = "label-free"  # or "supervised"
-    part: int | None = None  # of a tuple
 
     def changed(self, value: Any, factor: float) -> Any:
         """Return half or double of the number, whole where it is whole."""
         if isinstance(value, tuple):
-            if self.part is None:
-                return tuple(factor * v for v in value)
-            return tuple(self.changed(v, factor) if i == self.part else v for i, v in enumerate(value))
+            return tuple(factor * v for v in value)
         new = value * factor
         return max(1, round(new)) if isinstance(value, int) else new
 
@@ -102,7 +99,7 @@ CONSTANTS = [
         "a valley further out than this many times the peak's k does not count",
         CLUSTERS,
     ),
-    Constant("kinship.edge_probabilities", "SCALES", "scales at which edges are judged, of k", LABEL_FREE),
+    Constant("kinship.edge_probabilities", "SCALES_AROUND_K", "scales at which edges are judged, of k", LABEL_FREE),
     Constant(
         "kinship.edge_probabilities",
         "UNLIKELY",
@@ -233,7 +230,10 @@ def supervised(name: str) -> float:
 
 
 def _constants(*modules: str) -> list[Any]:
-    names = {"kinship.edge_probabilities": ("SCALES", "UNLIKELY"), "enhance.propagation": ("NEAREST_SCALE", "SMALL_K")}
+    names = {
+        "kinship.edge_probabilities": ("SCALES_AROUND_K", "UNLIKELY"),
+        "enhance.propagation": ("NEAREST_SCALE", "SMALL_K"),
+    }
     return [getattr(import_module(f"kinfolk.{m}"), n) for m in modules for n in names[m]]
 
 
@@ -337,9 +337,9 @@ def page(done: dict[tuple[str, float, str], list[float]]) -> str:
 
 TEXT = """# Tuned constants
 
-Nothing in kinfolk has to be set, so some numbers inside were. These are all of them that were chosen by looking at
-scores, what they were chosen on, and what half and double of each do. Sizes of blocks, iteration limits and numbers
-that follow from an equation are not here; their reasons stand beside them in the code.
+Nothing in kinfolk has to be set, so some numbers inside were. These are the numbers behind the default path that were
+chosen by looking at scores, what they were chosen on, and what half and double of each do. Sizes of blocks, iteration
+limits and numbers that follow from an equation are not here; their reasons stand beside them in the code.
 
 Scores are those of the **training parts** of the four real sets: this page shows how flat each choice is, it is no
 result. `python -m research.make_constants` measures it again.
@@ -353,8 +353,8 @@ four sets, and the set that loses most. As they are: {before}.
 |---|---|---|---|---|---|---|---|---|
 {free}
 
-`SCALES` moves both scales, 0.6 and 1.2. The weight of a one-way edge at double is 0.4. Even odds are not tuned: at 0.25
-or 0.99 they are simply other odds.
+`SCALES_AROUND_K` moves both scales, 0.6 and 1.2. The weight of a one-way edge at double is 0.4. Even odds are not tuned:
+at 0.25 or 0.99 they are simply other odds.
 
 ## With labels
 

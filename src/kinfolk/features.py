@@ -227,6 +227,19 @@ def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
 SHORT = 1e-6  # rounding error of a row that equals the mean: after subtracting it, such a row has no direction
 
 
+def refuse_enhanced(X: Matrix) -> None:
+    """Refuse a set that has been enhanced: means of means would join what does not belong together.
+
+    >>> refuse_enhanced(FeatureSet(np.eye(2), enhanced=True))
+    Traceback (most recent call last):
+    kinfolk.InputError: these features are enhanced already; to enhance them again all the same, give the array alone
+    """
+    if isinstance(X, FeatureSet) and X.enhanced:
+        raise InputError(
+            "these features are enhanced already; to enhance them again all the same, give the array alone"
+        )
+
+
 @dataclass(frozen=True)
 class UnitRows:
     """Rows (n, d) that are already checked, float32 and of length one, so that they are not normalised again.

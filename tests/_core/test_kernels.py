@@ -41,7 +41,7 @@ def test_a_pause_for_compiling_is_named_once_and_only_on_a_terminal(monkeypatch,
     assert capsys.readouterr().err == ""
     for _ in range(2):
         notice.on_start(compilation_of("kinfolk.metrics.retrieval"))
-    assert capsys.readouterr().err == "kinfolk: compiling, once: later runs start at once\n"
+    assert capsys.readouterr().err == "kinfolk: compiling, once\n"
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

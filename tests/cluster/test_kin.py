@@ -25,6 +25,8 @@ def test_a_set_that_is_marked_as_enhanced_is_not_enhanced_again(faces):
     Z = kf.GraphEnhancer(show_progress=False).fit_transform(faces)
     once = Kin(enhancer=None).fit_predict(Z)
     np.testing.assert_array_equal(Kin().fit_predict(kf.FeatureSet(Z, enhanced=True)), once)
+    enhancer = kf.GraphEnhancer(show_progress=False).fit(faces)
+    np.testing.assert_array_equal(Kin(enhancer).fit_predict(kf.FeatureSet(Z, enhanced=True)), once)
     twice = Kin().fit(kf.FeatureSet(Z))
     np.testing.assert_array_equal(Kin().fit_predict(Z), twice.labels_)
     again = kf.GraphEnhancer(show_progress=False).fit_transform(Z, nearest_scale=False)

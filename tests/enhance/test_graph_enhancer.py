@@ -402,3 +402,33 @@ def test_a_labelled_fit_searches_once_for_all_rows_and_twice_a_fold(monkeypatch,
     assert searches[0] == len(fs)
     assert len(searches) == 1 + 2 * with_labels.FOLDS
     assert sum(searches[1:]) == 2 * len(fs), "each fold before and after its metric"
+
+
+@may_keep
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("settings", [dict(random_state=3), dict(pretrained=False)], ids=str)
+@pytest.mark.parametrize("kept", [True, False])
+def test_fit_transform_is_fit_and_transform_also_with_labels(monkeypatch, settings, kept):
+    monkeypatch.setattr(with_labels, "_compare", lambda *_: {"label-free": 0.5, "trained": 0.5 + kept})
+    fs = kf.datasets.celeb_like(n_identities=60, dim=16, seed=2)
+    assert len(fs) > 1500, "more than the rows that k is chosen on, so that the seed matters"
+    labels = np.where(np.arange(len(fs)) % 5 == 0, -1, fs.labels)
+    apart = quiet(**settings).fit(fs, labels).transform(fs)
+    np.testing.assert_array_equal(quiet(**settings).fit_transform(fs, labels), apart)
+
+
+def test_a_set_that_is_marked_as_enhanced_is_refused(data):
+    X, y = data
+    e = quiet(k=8).fit(X)
+    Z = kf.FeatureSet(e.transform(X), labels=y, enhanced=True)
+    for enhance_again in (e.fit, e.transform, e.fit_transform, lambda Z: e.transform(X, reference=Z)):
+        with pytest.raises(kf.InputError, match="enhanced already"):
+            enhance_again(Z)
+    with pytest.raises(kf.InputError, match="enhanced already"):
+        kf.rerank.band(Z, Z)
+    assert e.transform(Z.features).shape == X.shape
+
+
+def test_misspelled_arguments_are_refused(data):
+    with pytest.raises(TypeError, match="nearest_scal"):
+        quiet(k=8).fit_transform(data[0], nearest_scal=False)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinfolk as kf
-from kinfolk.kinship.edge_tests import NAMES, SCALES, edge_tests
+from kinfolk.kinship.edge_tests import NAMES, TEST_SCALES, edge_tests
 from kinfolk.neighbors import NeighborGraph
 
 
@@ -38,7 +38,7 @@ def slow_tests(g: NeighborGraph, k: int, asking: NeighborGraph | None = None) ->
             s = float(asking.similarities[i, a])
             theirs = g.similarities[j].tolist()
             back = 1 + sum(other > s for other in theirs[:window])
-            for level, scale in enumerate(SCALES):
+            for level, scale in enumerate(TEST_SCALES):
                 size = min(max(1, round(k * scale)), window)
                 mine_of_size = {me, *mine[:size]}
                 # the row itself takes a place of its own where the list was made without it
@@ -46,7 +46,7 @@ def slow_tests(g: NeighborGraph, k: int, asking: NeighborGraph | None = None) ->
                 if back <= size:
                     theirs_of_size.add(me)
                 values[i, a, level] = len(mine_of_size & theirs_of_size) / (size + 1)
-            values[i, a, len(SCALES) :] = (
+            values[i, a, len(TEST_SCALES) :] = (
                 math.log((a + 1) / k),
                 math.log(back / k),
                 back <= k,
@@ -113,10 +113,10 @@ def test_a_left_out_row_that_asks_is_judged_nearly_as_when_it_was_in():
     asking = kf.knn_graph(others, k=40, queries=X[left_out : left_out + 1])
     outside = edge_tests(kf.knn_graph(others, k=40), k, queries=asking)
     # one neighbour may enter a list where the left-out row stood: a share moves by one of its members
-    sizes = np.array([max(1, round(k * scale)) + 1 for scale in SCALES])
+    sizes = np.array([max(1, round(k * scale)) + 1 for scale in TEST_SCALES])
     difference = np.abs(outside.values[0] - inside.values[left_out])
-    assert (difference[:, : len(SCALES)] <= 1 / sizes + 1e-6).all()
-    assert (difference[:, len(SCALES) : len(SCALES) + 4] == 0).all()
+    assert (difference[:, : len(TEST_SCALES)] <= 1 / sizes + 1e-6).all()
+    assert (difference[:, len(TEST_SCALES) : len(TEST_SCALES) + 4] == 0).all()
     np.testing.assert_array_equal(outside.reciprocal[0], inside.reciprocal[left_out])
 
 

@@ -59,7 +59,7 @@ class _Notice(event.Listener):
         of_ours = event.data["dispatcher"].py_func.__module__.startswith("kinfolk.")
         if of_ours and not self.said and sys.stderr.isatty():
             self.said = True
-            print("kinfolk: compiling, once: later runs start at once", file=sys.stderr, flush=True)
+            print("kinfolk: compiling, once", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         pass

@@ -51,11 +51,14 @@ def enhance(
     with options.timed() as took:
         if model is None:
             enhancer = GraphEnhancer("auto" if k is None else k, random_state=seed)
-            enhancer.fit(features if known is None else known)
+            if known is None:
+                better = enhancer.fit_transform(features)
+            else:
+                better = enhancer.fit(known).transform(features, reference=known)
         else:
             enhancer = GraphEnhancer.load(model)
             enhancer.set_params(**({} if k is None else {"k": k}))
-        better = enhancer.transform(features, reference=known)
+            better = enhancer.transform(features, reference=known)
     replace(features, features=better, enhanced=True).save(out, force)
     facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"))
     # a model chooses k anew for rows with classes of another size
@@ -69,7 +72,7 @@ def enhance(
     if lost:
         facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
-    options.say(facts, as_json)
+    options.print_facts(facts, as_json)
 
 
 def _some_class_has_two(labels: NDArray[np.int64]) -> bool:

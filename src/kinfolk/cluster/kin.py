@@ -2,7 +2,7 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels.
 
 1. Features are enhanced without labels (`kinfolk.GraphEnhancer`), unless they are already (`FeatureSet.enhanced`).
 2. On the graph of the enhanced features, k becomes about the size of a class (`kinfolk.kinship.choose_k`); an enhancer
-   that was fitted to labels also knows how large classes are.
+   that was fitted to labels also has the size of its classes.
 3. At that k the kinship network gives each edge the probability p that its ends belong together, and rows are grouped
    so that the sum of (p - 1/2) over all pairs of a cluster is largest (`kinfolk.cluster._internal.potts`). There is no
    threshold to guess: even odds are even odds on any data.
@@ -32,9 +32,9 @@ class Kin(Clusterer):
 
     Parameters
     ----------
-    enhancer : "auto": enhance without labels, unless X is a FeatureSet that is marked as enhanced; None: take the
-        features as they are; or a fitted GraphEnhancer, whose features are used, and the size of its classes where it
-        saw labels.
+    enhancer : "auto": enhance without labels; None: take the features as they are; or a fitted GraphEnhancer, whose
+        features are used, and the size of its classes where it saw labels. A FeatureSet that is marked as enhanced is
+        never enhanced again.
     max_size : no cluster gets larger.
     random_state : the same number gives the same clusters.
 
@@ -74,12 +74,13 @@ class Kin(Clusterer):
         return group_by_potts(kin_graph(net, g, self.k_), EVEN_ODDS, self.random_state)
 
     def _enhanced(self, X: Matrix | NeighborGraph) -> NDArray[np.float32]:
+        fitted = isinstance(self.enhancer, GraphEnhancer)
+        if not (fitted or self.enhancer is None or self.enhancer == "auto"):
+            raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
         unit = self._unit(X)
-        if self.enhancer is None or (self.enhancer == "auto" and isinstance(X, FeatureSet) and X.enhanced):
+        if self.enhancer is None or (isinstance(X, FeatureSet) and X.enhanced):
             return unit
         if isinstance(self.enhancer, GraphEnhancer):
             return self.enhancer.transform(UnitRows(unit), nearest_scale=False)
-        if self.enhancer != "auto":
-            raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
         enhancer = GraphEnhancer(random_state=self.random_state, show_progress=False)
         return enhancer.fit_transform(UnitRows(unit), nearest_scale=False)

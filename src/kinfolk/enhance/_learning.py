@@ -73,7 +73,7 @@ def learn(e: GraphEnhancer, X: NDArray[np.float32], labels: NDArray[np.int64], g
     finally:
         if session.log is not None:
             session.log.end()
-    e.log_ = session.log.rows if session.log else []
+    e.log_ = sorted(session.log.rows, key=lambda row: row["stage"]) if session.log else []  # stages run side by side
     if not e.trained_:
         _keep("training did not improve the mean average precision on held-back identities")
 

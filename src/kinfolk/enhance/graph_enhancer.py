@@ -19,7 +19,7 @@ from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
 from kinfolk.enhance.with_labels import apply_metric
-from kinfolk.features import Matrix, UnitRows, of_length_one, unit_rows
+from kinfolk.features import Matrix, UnitRows, of_length_one, refuse_enhanced, unit_rows
 from kinfolk.kinship import choose_k
 from kinfolk.kinship.choose_k import (
     CANDIDATES,
@@ -60,7 +60,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     base, layers : "gcn" or "transformer", 1 to 3 layers, of the sub-graph model.
     recipe : "fast": the best we know; "paper": the paper's network, loss and optimiser, see also `paper`.
     model : "propagate": attention on the whole graph, `hops` times; "subgraph": an encoder of each row's sub-graph
-        (needs torch); "auto": propagate where the fast recipe has the form asked for.
+        (needs torch); "auto": propagate where the fast recipe has that form.
     hops : of the propagation; None: 5, or 3 without the kinship network.
     pretrained : False: the label-free form does without the shipped kinship network (the paper's tests at one k).
     fusion, quartet_weights, heads, normalize, out_dim : of the sub-graph model, see `kinfolk.nn.EncoderConfig`.
@@ -182,7 +182,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._enhance_against(rows, self._centred(reference, "the reference"), propagation)
 
     def fit_transform(
-        self, X: Matrix, y: ArrayLike | None = None, *, nearest_scale: bool = True, **_: Any
+        self, X: Matrix, y: ArrayLike | None = None, *, nearest_scale: bool = True
     ) -> NDArray[np.float32]:
         """Fit to X, then return X enhanced: `fit` and `transform` with one neighbour search instead of two.
 
@@ -234,6 +234,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_settings(self)
         if y is not None or wants_subgraphs(self):
             require("torch", extra="train")  # before any work
+        refuse_enhanced(X)
         share_threads()
         self.__dict__.pop("k_", None)  # of an earlier fit
         unit = unit_rows(X)
@@ -284,6 +285,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     # ---- transform
 
     def _centred(self, X: Matrix, what: str) -> NDArray[np.float32]:
+        refuse_enhanced(X)
         unit = unit_rows(X)
         if unit.shape[1] != self.n_features_in_:
             raise InputError(f"{what} has {unit.shape[1]} dimensions, the fit had {self.n_features_in_}")
@@ -296,8 +298,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Return the graph with as many neighbours as are looked at: the largest k there may be, or the one given."""
         if self.k != "auto":
             wanted = window_of(int(self.k))
-        elif wants_subgraphs(self) and hasattr(self, "k_"):
-            wanted = window_of(self.k_)
+        elif wants_subgraphs(self):
+            wanted = window_of(getattr(self, "k_", max(CANDIDATES)))
         else:
             wanted = neighbors_to_choose(len(X))
         return knn_graph(
@@ -378,8 +380,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             k = int(self.k)
         elif self.encoder_ is not None or len(g) < FEWEST_ROWS:
             k = self.k_
-        elif plain is not None and not self.trained_:
-            k = self.k_free_
+        elif plain is not None and self.class_size_ is None:
+            k = self.k_  # of this very graph
         else:
             # the metric makes neighbourhoods look more closed than they are
             own = self._choose_k(plain or (g if self.metric_ is None else self._graph(rows)))

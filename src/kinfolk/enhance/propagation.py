@@ -69,17 +69,17 @@ def attention_weights(
     >>> A.shape, float(A.sum(axis=1).min().round(3))
     ((1797, 41), 1.0)
     """
-    asking = g if queries is None else queries
+    probes = g if queries is None else queries
     if settings.attention in ("none", "self"):
-        scores = np.zeros((len(asking), min(k, asking.k)), dtype=np.float32)
+        scores = np.zeros((len(probes), min(k, probes.k)), dtype=np.float32)
         if settings.attention == "self":
-            scores = settings.theta_s * (np.asarray(asking.similarities[:, : min(k, asking.k)]) - 1)
+            scores = settings.theta_s * (np.asarray(probes.similarities[:, : min(k, probes.k)]) - 1)
         return _softmax_with_own(scores)
-    weights = np.zeros((len(asking), 1 + min(window_of(k), g.k, asking.k)), dtype=np.float32)
+    weights = np.zeros((len(probes), 1 + min(window_of(k), g.k, probes.k)), dtype=np.float32)
     scales = scales_around(k) + [max(1, round(NEAREST_SCALE * k))] * (settings.nearest and k <= SMALL_K)
     for block in probability_blocks(net, g, [min(scale, g.k) for scale in scales], queries=queries):
         for log_p, reciprocal in zip(block.log_p, block.reciprocal, strict=True):
-            found = weigh(settings, log_p, reciprocal, asking.similarities[block.rows])
+            found = weigh(settings, log_p, reciprocal, probes.similarities[block.rows])
             weights[block.rows, : found.shape[1]] += found / len(scales)
     return weights
 
@@ -119,19 +119,19 @@ def training_free_weights(
     >>> training_free_weights(X, kf.knn_graph(X, k=4), k=2)[0].round(2)
     array([0.33, 0.33, 0.33], dtype=float32)
     """
-    asking, others = (g, X) if queries is None or known is None else (queries, known)
-    k = min(k, asking.k)
-    weights = np.empty((len(asking), k + 1), dtype=np.float32)
+    probes, others = (g, X) if queries is None or known is None else (queries, known)
+    k = min(k, probes.k)
+    weights = np.empty((len(probes), k + 1), dtype=np.float32)
     last = np.asarray(g.similarities[:, min(k, g.k) - 1])
     step = max(1, BLOCK_ENTRIES // ((k + 1) * X.shape[1]))
-    for start in range(0, len(asking), step):
+    for start in range(0, len(probes), step):
         rows = slice(start, start + step)
-        neighbors = np.asarray(asking.indices[rows, :k])
+        neighbors = np.asarray(probes.indices[rows, :k])
         block = np.concatenate([X[rows, None], others[neighbors]], axis=1)
         tests = np.maximum(block @ block.swapaxes(1, 2), 0)
         tests /= np.linalg.norm(tests, axis=2, keepdims=True)
         scores = TRAINING_FREE_SCALE * ((tests[:, :1] @ tests.swapaxes(1, 2))[:, 0, 1:] - 1)
-        scores[asking.similarities[rows, :k] < last[neighbors]] = -np.inf
+        scores[probes.similarities[rows, :k] < last[neighbors]] = -np.inf
         weights[rows] = _softmax_with_own(scores)
     return weights
 

@@ -72,7 +72,7 @@ def choose_k(g: NeighborGraph) -> int:
 
 
 def candidate_ks(n: int) -> list[int]:
-    """Return the k that n rows can be asked for: the 2 k nearest must be less than half of them.
+    """Return the k that can be tried on n rows: the 2 k nearest must be less than half of them.
 
     >>> candidate_ks(50)
     [3, 4, 6, 8, 12]
@@ -147,7 +147,7 @@ def k_for_clusters(net: KinshipNetwork, g: NeighborGraph, seed: int = 0, class_s
 
 
 def k_for_ranking(net: KinshipNetwork, g: NeighborGraph) -> int:
-    """Return the k that the settings of re-rankers follow; 4 for fewer than 60 rows, whose counts say little.
+    """Return the k that the settings of re-rankers follow; 4 for fewer than 60 rows, whose counts are too rough.
 
     >>> import kinfolk as kf
     >>> k_for_ranking(KinshipNetwork.shipped(), kf.knn_graph(np.eye(30) + 0.1, k=20))

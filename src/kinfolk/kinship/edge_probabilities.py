@@ -1,6 +1,6 @@
 r"""The probability that the two ends of an edge belong together, for the edges of a neighbour graph.
 
-The network is asked in units of some k: `probability_blocks`. A class is seldom exactly of that size, and k is an
+The network reads tests in units of some k (`probability_blocks`). A class is seldom exactly of that size, and k is an
 estimate, so results average over scales around k:
 
     p_ij = mean over s in (0.6 k, 1.2 k) of p^(s)_ij,     over the 2 s nearest neighbours of i
@@ -19,7 +19,7 @@ from kinfolk.kinship.edge_tests import WINDOW, edge_tests_at
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
 
-SCALES = (0.6, 1.2)  # of k
+SCALES_AROUND_K = (0.6, 1.2)  # of k
 UNLIKELY = 0.02  # edges of a lower probability are left out of the graph: they hardly move a sum of p - 1/2
 BLOCK_EDGES = 1 << 20  # 52 bytes each while they are tested
 
@@ -33,12 +33,12 @@ class ProbabilityBlock(NamedTuple):
 
 
 def scales_around(k: int) -> list[int]:
-    """Return the scales around k at which the network is asked.
+    """Return the scales around k at which edges are tested.
 
     >>> scales_around(20), scales_around(1)
     ([12, 24], [1, 1])
     """
-    return [max(1, round(share * k)) for share in SCALES]
+    return [max(1, round(share * k)) for share in SCALES_AROUND_K]
 
 
 def window_of(k: int) -> int:
@@ -71,10 +71,10 @@ def probability_blocks(
     >>> [log_p.shape for log_p in block.log_p]
     [(1797, 20), (1797, 40)]
     """
-    asked = np.arange(len(g if queries is None else queries)) if rows is None else rows
+    chosen = np.arange(len(g if queries is None else queries)) if rows is None else rows
     step = max(1, BLOCK_EDGES // sum(min(WINDOW * k, g.k) for k in ks))
-    for start in range(0, len(asked), step):
-        block = asked[start : start + step]
+    for start in range(0, len(chosen), step):
+        block = chosen[start : start + step]
         tests = edge_tests_at(g, ks, rows=block, queries=queries)
         yield ProbabilityBlock(block, [net.log_probability(t.values) for t in tests], [t.reciprocal for t in tests])
 

@@ -1,6 +1,6 @@
 r"""Many tests at many scales: how much two neighbourhoods share, from an eighth of k to twice k.
 
-Sim-M asks at one k. Around the right k the answer depends on how the share grows: kin share more and more neighbours
+Sim-M tests at one k. Around the right k what matters is how the share grows: kin share more and more neighbours
 until the class is full, look-alikes share few early and many late. For an edge (i, j) and a scale l:
 
     share_l(i, j) = |N_l(i) and N_l(j)| / (l + 1),     N_l(i): i itself and its l nearest neighbours
@@ -22,11 +22,11 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel, over_spans, read_only
 from kinfolk.neighbors import NeighborGraph
 
-SCALES = (1 / 8, 1 / 4, 1 / 2, 2**-0.5, 1.0, 2**0.5, 2.0)
+TEST_SCALES = (1 / 8, 1 / 4, 1 / 2, 2**-0.5, 1.0, 2**0.5, 2.0)
 NOT_A_NEIGHBOR = np.int32(1 << 30)  # a rank beyond every window
 WINDOW = 2  # edges are looked at up to this many times k
 NAMES = (
-    *(f"share at {scale:.3g} k" for scale in SCALES),
+    *(f"share at {scale:.3g} k" for scale in TEST_SCALES),
     "log rank of j for i",
     "log rank of i for j",
     "reciprocal within k",
@@ -90,26 +90,26 @@ def edge_tests_at(
     for k in ks:
         if not 1 <= k <= g.k:
             raise InputError(f"k must lie between 1 and {g.k}, the neighbours this graph has, not {k}")
-    asking = g if queries is None else queries
-    asked = np.arange(len(asking))[slice(None) if rows is None else rows]
-    windows = np.array([min(WINDOW * k, g.k, asking.k) for k in ks])
+    probes = g if queries is None else queries
+    chosen = np.arange(len(probes))[slice(None) if rows is None else rows]
+    windows = np.array([min(WINDOW * k, g.k, probes.k) for k in ks])
     widest = int(windows.max())
-    wanted = np.array([[min(max(1, round(k * s)), w) for s in SCALES] for k, w in zip(ks, windows, strict=True)])
+    wanted = np.array([[min(max(1, round(k * s)), w) for s in TEST_SCALES] for k, w in zip(ks, windows, strict=True)])
     levels, places = np.unique(wanted, return_inverse=True)
     similarities = np.asarray(g.similarities)
     high, low = _units(similarities, ks, windows)
     own_high, own_low = (high, low) if queries is None else _units(np.asarray(queries.similarities), ks, windows)
-    values = np.empty((len(asked), windows.sum(), len(NAMES)), dtype=np.float32)
+    values = np.empty((len(chosen), windows.sum(), len(NAMES)), dtype=np.float32)
     reciprocal = np.empty(values.shape[:2], dtype=np.bool_)
     graph = read_only(g.indices), np.ascontiguousarray(similarities), high, low
     own = (
-        np.ascontiguousarray(asking.indices[asked, :widest], dtype=np.int32),
-        np.ascontiguousarray(asking.similarities[asked, :widest]),
-        own_high[:, asked],
-        own_low[:, asked],
+        np.ascontiguousarray(probes.indices[chosen, :widest], dtype=np.int32),
+        np.ascontiguousarray(probes.similarities[chosen, :widest]),
+        np.ascontiguousarray(own_high[:, chosen]),
+        np.ascontiguousarray(own_low[:, chosen]),
     )
     scales = levels, places.reshape(wanted.shape), np.array(ks), windows
-    over_spans(lambda a, b: _edge_tests(a, b, *graph, *own, *scales, values, reciprocal), len(asked))
+    over_spans(lambda a, b: _edge_tests(a, b, *graph, *own, *scales, values, reciprocal), len(chosen))
     ends = windows.cumsum()
     return [EdgeTests(values[:, e - w : e], reciprocal[:, e - w : e]) for e, w in zip(ends, windows, strict=True)]
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import normalize, relu
 
 from kinfolk._core.checks import check_choice
@@ -109,11 +110,12 @@ class _SupervisedContrastive(torch.autograd.Function):
         scores = (unit @ unit.T).div_(temperature)
         scores.fill_diagonal_(-torch.inf)
         log_q = scores.log_softmax(dim=-1)
-        slope = log_q.exp().mul_((anchors / count)[:, None]).sub_(positive)
+        slope = log_q.exp().mul_((anchors.to(unit.dtype) / count)[:, None]).sub_(positive)
         ctx.save_for_backward((slope + slope.T) @ unit / temperature)
         return -log_q.fill_diagonal_(0.0).mul_(positive).sum()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
         return outer * gradient, None, None

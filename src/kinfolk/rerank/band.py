@@ -12,7 +12,7 @@ from typing import Any
 
 from kinfolk._core.checks import check_choice
 from kinfolk.enhance import GraphEnhancer
-from kinfolk.features import Matrix, UnitRows
+from kinfolk.features import Matrix, UnitRows, refuse_enhanced
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking
 from kinfolk.rerank._settings import neighbors_and_k
@@ -67,6 +67,8 @@ def band(
     Ranking(50 queries, top 10 of 1,747)
     """
     check_choice("the ranking", then, tuple(METHODS))
+    for features in (query, gallery):
+        refuse_enhanced(features)
     pool = Pool(query, gallery, show_progress)
     rows, label_free = UnitRows(pool.unit), enhancer is None
     if enhancer is None:
