@@ -12,7 +12,7 @@ from kinfolk.report.figures import COLORS, PAPER
 from research.attention_study import ORDER, RAW, UNLABELLED_METHODS, MeasuredCells, recipe_method
 
 # one colour a form in all figures: band stands out
-LOOKS = {
+LINE_STYLES = {
     "raw": (PAPER, "", "--"),
     "GCN": (COLORS[1], "s", "-"),
     "self": (COLORS[4], "^", "-"),
@@ -91,7 +91,7 @@ def _draw_panel(ax: Axes, panel: OverKPanel) -> None:
     ax.grid(color="#e8ebf0", linewidth=0.8)
     ax.set_axisbelow(True)
     for name, line in panel.lines.items():
-        color, marker, style = LOOKS[name]
+        color, marker, style = LINE_STYLES[name]
         ks = sorted(line)
         values = [line[k] for k in ks]
         ax.plot(ks, values, style, marker=marker, color=color, label=name, markersize=4, linewidth=1.8)

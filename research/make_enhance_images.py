@@ -71,14 +71,16 @@ def one_probe(fs: kf.FeatureSet) -> Figure:
         ax.set_title(
             f"{title}\n{errors[probe].sum()} of {kept[probe]} kept are wrong here, {share:.1%} over all probes"
         )
-    handles = [Rectangle((0, 0), 1, 1, fill=False, edgecolor=c, linewidth=2.5, linestyle=s) for c, s in LOOKS.values()]
+    handles = [
+        Rectangle((0, 0), 1, 1, fill=False, edgecolor=c, linewidth=2.5, linestyle=s) for c, s in LINE_STYLES.values()
+    ]
     handles.append(Circle((0, 0), 1, facecolor="#eef2f7"))
     names = ["same class", "another class", "kept"]
     figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, handlelength=1.6)
     return figure
 
 
-LOOKS = {True: (RIGHT, "-"), False: (WRONG, (0, (2, 1)))}  # distinguished without colours too
+LINE_STYLES = {True: (RIGHT, "-"), False: (WRONG, (0, (2, 1)))}  # distinguished without colours too
 
 
 def sunflower(ax: Axes, probe: NDArray, neighbors: NDArray, right: NDArray[np.bool_], kept: int) -> None:
@@ -90,10 +92,10 @@ def sunflower(ax: Axes, probe: NDArray, neighbors: NDArray, right: NDArray[np.bo
     disc = Circle((0, 0), radii[kept - 1] + 0.75 * GAP, facecolor="#eef2f7", edgecolor="#c9d1dc", zorder=0)
     ax.add_patch(disc)
     for place, correct in zip(places[:kept], right, strict=False):
-        color, style = LOOKS[bool(correct)]
+        color, style = LINE_STYLES[bool(correct)]
         ax.plot(*np.stack([np.zeros(2), place]).T, color=color, linestyle=style, linewidth=1.6, zorder=1)
     for place, pixels, correct in zip(places, neighbors, right, strict=True):
-        color, style = LOOKS[bool(correct)]
+        color, style = LINE_STYLES[bool(correct)]
         thumbnail(ax, pixels, place, 0.54, color, style)
     thumbnail(ax, probe, np.zeros(2), 0.66, "#1c2330", "-")
     edge = radii[-1] + 0.75
@@ -124,7 +126,7 @@ def tests_over_scales(fs: kf.FeatureSet) -> Figure:
     left.axis("off")
     left.set_title("the stranger is nearer to the probe")
     for place, end in ((1.15, kin), (-1.15, stranger)):
-        color, style = LOOKS[bool(right[probe, end])]
+        color, style = LINE_STYLES[bool(right[probe, end])]
         left.plot([0, 2.2], [0, place], color=color, linestyle=style, linewidth=2.2)
         thumbnail(left, fs.features[g.indices[probe, end]], np.array([2.2, place]), 0.75, color, style)
         facts = f"cosine {g.similarities[probe, end]:.3f}\nkinship {kinship[probe, end]:.2f}"
@@ -133,7 +135,7 @@ def tests_over_scales(fs: kf.FeatureSet) -> Figure:
     left.text(0, -1.05, "probe", ha="center", va="top", color=PAPER)
     x = np.array(SCALES)
     for edge, correct, name in ((kin, True, "with the kin"), (stranger, False, "with the stranger")):
-        color, style = LOOKS[correct]
+        color, style = LINE_STYLES[correct]
         low, high = np.quantile(shares[right == correct], (0.25, 0.75), axis=0)
         ax.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
         ax.plot(x, shares[probe, edge], "o", linestyle=style, color=color, linewidth=2.2, clip_on=False, label=name)

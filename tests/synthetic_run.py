@@ -42,7 +42,7 @@ CLAIMS = (
 def synthetic_run(seed: int = 0) -> list[ExperimentResult]:
     """Return results of every kind, not in the order of the paper."""
     rng = np.random.default_rng(seed)
-    return [_clusters(rng), _curves(rng), _precision(rng), _over_k(rng), _looks(rng), _own(rng)]
+    return [_clusters(rng), _curves(rng), _precision(rng), _over_k(rng), _closeup(rng), _own(rng)]
 
 
 def case_study(rng: np.random.Generator, sizes: tuple[int, ...], data: str) -> CaseStudy:
@@ -177,14 +177,14 @@ def _over_k(rng: np.random.Generator) -> ExperimentResult:
     )
 
 
-def _looks(rng: np.random.Generator) -> ExperimentResult:
+def _closeup(rng: np.random.Generator) -> ExperimentResult:
     maps = []
     for title, classes, each in (("raw", 6, 30), ("40 classes", 40, 20), ("many dots", 40, 60)):
         labels = np.repeat(np.arange(classes), each)
         points = rng.normal(0, 4, (classes, 2))[labels] + rng.normal(0, 0.5, (len(labels), 2))
         maps.append(Map(title=title, x=points[:, 0].tolist(), y=points[:, 1].tolist(), labels=labels.tolist()))
     return ExperimentResult(
-        name="look",
+        name="closeup",
         title="A look at the features",
         about="Neighbourhoods and features as pictures.",
         charts=[Chart(name="look-map", title="Features in the plane", text="", panels=maps)],

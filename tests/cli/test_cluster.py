@@ -107,7 +107,7 @@ def test_a_model_gives_kin_its_features_and_the_size_of_its_classes(kinfolk, fea
     assert code == 0, err
     clusterer = kf.cluster.Kin(e)
     np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), clusterer.fit_predict(fs))
-    assert json.loads(said)["class_scale"] == clusterer.k_
+    assert json.loads(said)["class_k"] == clusterer.k_
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_a_comparison_says_whether_the_difference_is_real(kinfolk, fs, clusters)
     difference = next(d for d in json.loads(out)["differences"] if d["name"] == "map")
     assert difference["value"] < 0
     assert difference["real"]
-    assert "the second is higher" in difference["says"]
+    assert "the second is higher" in difference["sentence"]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ FACTS = dict(rows=3, mean_score=0.5, written=Path("a.npz"))
 
 
 def test_facts_for_a_person_are_aligned(capsys):
-    options.say(FACTS, as_json=False)
+    options.print_facts(FACTS, as_json=False)
     assert capsys.readouterr().out.splitlines() == ["rows        3", "mean score  0.5", "written     a.npz"]
 
 
 def test_facts_for_machines_are_one_object(capsys):
-    options.say(FACTS, as_json=True)
+    options.print_facts(FACTS, as_json=True)
     assert json.loads(capsys.readouterr().out) == dict(rows=3, mean_score=0.5, written="a.npz")
 
 

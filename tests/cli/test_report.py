@@ -35,7 +35,7 @@ def test_facts_for_machines_and_files_of_figures_and_tables(kinfolk, run, tmp_pa
     facts = json.loads(out)
     assert code == 0
     assert facts["report"] == str(page) and page.exists() and not (run / "report.html").exists()
-    assert facts["outcomes"] == ["table2", "figure4"]
+    assert facts["results"] == ["table2", "figure4"]
     assert facts["claims"] == {"holds": 1, "does not hold": 0, "undecided": 0}
     assert sorted(facts["figures"]) == sorted(str(path) for path in figures.glob("[!.]*"))
     assert len(facts["figures"]) == 5

@@ -85,11 +85,11 @@ def test_what_has_no_cells_goes_on_after_the_last_finished_set(kinfolk, one_cell
         measured.append(name)
         if measured == [PERSONS, "mine"]:
             raise KeyboardInterrupt
-        return ExperimentResult(name="look", title="", about="", tables=(Table(data=name, head=("",), rows=()),))
+        return ExperimentResult(name="closeup", title="", about="", tables=(Table(data=name, head=("",), rows=()),))
 
-    monkeypatch.setitem(catalogue.SINGLES, "look", (measure, (PERSONS,)))
+    monkeypatch.setitem(catalogue.SINGLES, "closeup", (measure, (PERSONS,)))
     kf.datasets.digits().save(one_cell / "mine.npz")
-    call = ["reproduce", "look", "--quick", "--data", "mine.npz", "--data", "generated", "--json"]
+    call = ["reproduce", "closeup", "--quick", "--data", "mine.npz", "--data", "generated", "--json"]
     assert kinfolk(*call)[0] == 130
     code, out, err = kinfolk(*call)
     assert code == 0 and err.count("as measured before") == 1

@@ -6,7 +6,8 @@ from kinfolk._core.errors import InputError
 from kinfolk.experiments.catalogue import EXPERIMENT_NAMES, SINGLES, STUDIES, TWINS, experiment_names, reproduce
 from kinfolk.experiments.generated_sets import CELEBRITIES
 from kinfolk.experiments.paper import paper_table
-from kinfolk.experiments.results import ExperimentResult, Table, read_result
+from kinfolk.experiments.results import ExperimentResult, Table, read_result, read_results
+from kinfolk.experiments.resume import hashed
 from kinfolk.report.run import ORDER as SHOWN
 
 
@@ -21,7 +22,7 @@ def test_the_order_is_that_of_the_paper_and_nothing_is_missing():
 
 
 def test_a_name_is_itself_or_all():
-    assert experiment_names("all") == list(EXPERIMENT_NAMES) and experiment_names("look") == ["look"]
+    assert experiment_names("all") == list(EXPERIMENT_NAMES) and experiment_names("closeup") == ["closeup"]
     with pytest.raises(InputError, match="unknown table or figure 'table12'; there are all, table1"):
         experiment_names("table12")
 
@@ -80,12 +81,28 @@ def test_an_experiment_without_cells_is_written_set_by_set_and_measured_once(tin
     def measure(sets, seed, quick, echo):
         measured.extend(sets)
         tables = tuple(Table(data=name, head=("",), rows=()) for name in sets)
-        return ExperimentResult(name="look", title="", about="", tables=tables)
+        return ExperimentResult(name="closeup", title="", about="", tables=tables)
 
-    monkeypatch.setitem(SINGLES, "look", (measure, ()))
-    reproduce("look", tmp_path, given={"one": tiny}, echo=quiet)
+    monkeypatch.setitem(SINGLES, "closeup", (measure, ()))
+    reproduce("closeup", tmp_path, given={"one": tiny}, echo=quiet)
     lines = []
-    both = reproduce("look", tmp_path, given={"one": tiny, "two": tiny}, echo=lines.append)
+    both = reproduce("closeup", tmp_path, given={"one": tiny, "two": tiny}, echo=lines.append)
     assert measured == ["one", "two"] and lines == ["one: as measured before"]
     assert [table.data for table in both.tables] == ["one", "two"]
-    assert read_result(tmp_path / "look.json") == both
+    assert read_result(tmp_path / "closeup.json") == both
+
+
+def test_a_run_of_a_former_name_goes_on(tiny, monkeypatch, tmp_path):
+    def measure(sets, seed, quick, echo):
+        tables = tuple(Table(data=name, head=("",), rows=()) for name in sets)
+        return ExperimentResult(name="closeup", title="", about="", tables=tables)
+
+    monkeypatch.setitem(SINGLES, "closeup", (measure, ()))
+    key = hashed(dict(name="look", quick=False, data=tiny.fingerprint))
+    table = Table(data="one", head=("",), rows=())
+    ExperimentResult(name="look", title="", about="", tables=(table,), keys={"one": key}).save(tmp_path)
+    lines = []
+    both = reproduce("closeup", tmp_path, given={"one": tiny, "two": tiny}, echo=lines.append)
+    assert lines == ["one: as measured before"]
+    assert [table.data for table in both.tables] == ["one", "two"]
+    assert read_results(tmp_path) == [both]

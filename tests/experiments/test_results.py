@@ -88,3 +88,10 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path):
     facts = dict(format=1, name="table2", title="Table 2", about="", tables=[dict(data="x", head=["a"], rows=[["1"]])])
     (tmp_path / "table2.json").write_text(json.dumps(facts))
     assert read_result(tmp_path / "table2.json").tables[0].rows == (("1",),)
+
+
+def test_a_result_of_a_former_name_is_read_until_it_is_measured_again(tmp_path):
+    result("look", cells=1).save(tmp_path)
+    assert [(one.name, one.cells) for one in read_results(tmp_path)] == [("closeup", 1)]
+    result("closeup", cells=2).save(tmp_path)
+    assert [(one.name, one.cells) for one in read_results(tmp_path)] == [("closeup", 2)]

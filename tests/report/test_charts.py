@@ -59,8 +59,8 @@ def test_a_long_title_is_broken_but_no_equation_in_it():
 
 def test_more_methods_than_colours_have_other_strokes():
     figure = draw_chart(a_chart(lines(*[Line(label=f"m{i}", x=KS, y=KS) for i in range(8)])))
-    looks = {(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines}
-    assert len(looks) == 8
+    styles = {(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines}
+    assert len(styles) == 8
 
 
 def test_spread_is_a_band_around_the_line():

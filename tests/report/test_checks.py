@@ -19,7 +19,7 @@ def test_a_case_study_with_a_value_that_is_no_number_is_refused(value):
     study = case_study(np.random.default_rng(0), (2,), "toy")
     broken = study.model_copy(update=dict(weights={"self": ((value, 1.0), (0.0, 1.0))}))
     with pytest.raises(InputError, match="self in the case study of toy has a value that is no number"):
-        refuse_misfits(ExperimentResult(name="look", title="", about="", cases=(broken,)))
+        refuse_misfits(ExperimentResult(name="closeup", title="", about="", cases=(broken,)))
 
 
 LINE = Line(label="a", x=(1.0,), y=(1.0, 2.0))
@@ -46,5 +46,5 @@ def test_charts_that_do_not_fit_are_refused(panel, sentence):
 def test_case_studies_that_do_not_fit_are_refused(field):
     study = case_study(np.random.default_rng(0), (2, 2), "toy")
     study = study.model_copy(update={field: getattr(study, field)[:-1]})
-    with pytest.raises(InputError, match=r"look is damaged: .*case study of toy"):
-        refuse_misfits(ExperimentResult(name="look", title="", about="", cases=(study,)))
+    with pytest.raises(InputError, match=r"closeup is damaged: .*case study of toy"):
+        refuse_misfits(ExperimentResult(name="closeup", title="", about="", cases=(study,)))

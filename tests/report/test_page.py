@@ -20,7 +20,7 @@ def test_what_users_name_is_never_html(html):
 def test_names_in_a_case_study_cannot_end_their_script(tmp_path):
     study = case_study(np.random.default_rng(0), (2, 1), "</script><b>")
     study = study.model_copy(update=dict(nodes=("</script><script>alert(1)", "<!--", "c")))
-    page = run_page([ExperimentResult(name="look", title="Look", about="", cases=(study,))])
+    page = run_page([ExperimentResult(name="closeup", title="Look", about="", cases=(study,))])
     html = write_page(page, tmp_path / "r.html").read_text()
     data = re.search(r'<script type="application/json">(.*?)</script>', html)[1]
     assert json.loads(data)["nodes"] == list(study.nodes)

@@ -7,7 +7,7 @@ from kinfolk.report.run import claim_counts, in_paper_order, page_table, run_pag
 
 
 def test_results_follow_the_paper_and_unknown_ones_come_last(run, html):
-    names = ["figure3", "table2", "figure4", "table3", "look", "own"]
+    names = ["figure3", "table2", "figure4", "table3", "closeup", "own"]
     assert [result.name for result in in_paper_order(run)] == names
     assert re.findall(r'<section id="(.*?)">', html) == ["claims", *names, "made"]
     assert re.findall(r'<li><a href="#(.*?)"', html) == ["claims", *names, "made"]

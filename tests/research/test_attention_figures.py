@@ -1,7 +1,7 @@
 """The figures of the attention study: every number is drawn."""
 
 import pytest
-from research.attention_figures import LOOKS, draw, noise_panels, over_k_panels
+from research.attention_figures import LINE_STYLES, draw, noise_panels, over_k_panels
 
 from kinfolk.report.figures import to_svg
 from research import attention_study as study
@@ -16,9 +16,8 @@ def test_every_number_is_in_the_figure(cells, panels, made_up):
     made = panels(found)
     figure = draw(made, columns=3)
     for ax, panel in zip(figure.axes, made, strict=False):
-        for line in ax.get_lines():
-            if line.get_label() in LOOKS:
-                assert dict(zip(*line.get_data(), strict=True)) == panel.lines[line.get_label()]
+        drawn = {line.get_label(): dict(zip(*line.get_data(), strict=True)) for line in ax.get_lines()}
+        assert {name: line for name, line in drawn.items() if name in LINE_STYLES} == panel.lines
         assert [text.get_text().split("\n")[0] for text in ax.get_xticklabels()] == [str(k) for k in panel.enr]
     assert sum(len(line) for panel in made for line in panel.lines.values()) >= len(found) - len(made)
 

@@ -193,7 +193,7 @@ def _chosen(clusterer: Clusterer, method: str) -> dict[str, Any]:
     if hasattr(clusterer, "threshold_"):
         chosen["threshold"] = round(clusterer.threshold_, 4)
     if hasattr(clusterer, "k_"):
-        chosen["k" if method in LEARNED else "class_scale"] = clusterer.k_
+        chosen["k" if method in LEARNED else "class_k"] = clusterer.k_
     return chosen | getattr(clusterer, "settings_", {})
 
 

@@ -32,4 +32,4 @@ def convert(
     facts = dict(read=str(source), set=repr(features), written=str(target), **took)
     if lost:
         facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
-    options.say(facts, as_json)
+    options.print_facts(facts, as_json)

@@ -88,13 +88,13 @@ def evaluate(
             dict(bucket._asdict(), pairwise=bucket.pairwise._asdict(), bcubed=bucket.bcubed._asdict())
             for bucket in buckets
         ]
-        compared = [dict(d._asdict(), real=d.real, says=str(d)) for d in differences]
+        compared = [dict(d._asdict(), real=d.real, sentence=str(d)) for d in differences]
         typer.echo(json.dumps(facts | dict(by_class_size=sizes, differences=compared, **took)))
         return
     _print(scores, buckets, bootstrap)
     for difference in differences:
         typer.echo(str(difference))
-    options.say(took, as_json=False)
+    options.print_facts(took, as_json=False)
 
 
 def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:

@@ -33,4 +33,4 @@ def generate(
             features = datasets.write(datasets.REGIMES[name], target, identities, seed=seed, force=force)
         else:
             raise InputError(f"unknown data set {name!r}; there are {', '.join(datasets.REGIMES)}, digits")
-    options.say(dict(set=repr(features), written=str(target), **took), as_json)
+    options.print_facts(dict(set=repr(features), written=str(target), **took), as_json)

@@ -41,4 +41,4 @@ def knn(
     if features.labels is not None:
         facts["edge_noise_rate"] = round(edge_noise_rate(graph, features.labels), 4)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
-    options.say(facts, as_json)
+    options.print_facts(facts, as_json)

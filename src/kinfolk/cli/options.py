@@ -37,7 +37,7 @@ def console(width: int = 100) -> Console:
     return Console(width=None if os.isatty(1) else width, highlight=False)
 
 
-def say(facts: Mapping[str, Any], as_json: bool) -> None:
+def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     """Print facts as aligned lines, or as one JSON object."""
     if as_json:
         typer.echo(json.dumps(facts, default=str))

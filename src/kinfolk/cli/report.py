@@ -47,11 +47,11 @@ def report(
     claims = claim_counts(results)
     if as_json:
         names = [result.name for result in results]
-        options.say(dict(report=page, outcomes=names, claims=claims, figures=exported, **took), as_json=True)
+        options.print_facts(dict(report=page, results=names, claims=claims, figures=exported, **took), as_json=True)
         return
     facts = dict(report=page.resolve(), shows=", ".join(result.name for result in results))
     if any(claims.values()):
         facts["claims"] = "{holds} hold, {does not hold} do not, {undecided} undecided".format_map(claims)
     if figures is not None:
         facts["figures"] = f"{len(exported)} files in {figures}"
-    options.say(facts, as_json=False)
+    options.print_facts(facts, as_json=False)

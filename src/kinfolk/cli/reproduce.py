@@ -25,7 +25,7 @@ VERDICT_COLORS = {"holds": "green", "does not hold": "red", "undecided": "yellow
 
 def reproduce(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="table1 to table11, figure3 to figure8, theorem, look, or all.")
+        str, typer.Argument(metavar="NAME", help="table1 to table11, figure3 to figure8, theorem, closeup, or all.")
     ],
     data: Annotated[
         list[str] | None,

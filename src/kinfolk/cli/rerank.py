@@ -57,7 +57,7 @@ def rerank(
     facts |= {name: round(value, 4) for name, value in found.settings.items()}
     facts |= _scores(found, query, known)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
-    options.say(facts, as_json)
+    options.print_facts(facts, as_json)
 
 
 def write_ranking(file: Path, ranking: Ranking, query: FeatureSet, gallery: FeatureSet, force: bool = False) -> None:

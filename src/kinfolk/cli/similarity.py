@@ -67,7 +67,7 @@ def similarity(
         with replacing(out, force) as temporary:
             sparse.save_npz(temporary, cleaner.graph)
         facts["written"] = str(out)
-    options.say(facts | took, as_json)
+    options.print_facts(facts | took, as_json)
     for warning in caught:
         typer.echo(f"note: {warning.message}", err=True)
 

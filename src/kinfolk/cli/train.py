@@ -78,4 +78,4 @@ def train(
         if issubclass(warning.category, KeptTrainingFreeWarning):
             facts["note"] = str(warning.message)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
-    options.say(facts, as_json)
+    options.print_facts(facts, as_json)

@@ -18,7 +18,7 @@ from kinfolk.experiments import (
 from kinfolk.experiments.case_study import case_study
 from kinfolk.experiments.closeup import closeup
 from kinfolk.experiments.generated_sets import CELEBRITIES, GENERATED_SETS, PERSONS, Size, generated_set
-from kinfolk.experiments.results import ExperimentResult, read_result
+from kinfolk.experiments.results import FORMER_NAMES, ExperimentResult, read_result
 from kinfolk.experiments.resume import CellStore, Data, finished_cells, hashed
 from kinfolk.experiments.task_cells import ScoredCell, Study
 from kinfolk.experiments.theorem import theorem
@@ -44,7 +44,7 @@ Single = Callable[[Mapping[str, Data], int, bool, Callable[[str], object]], Expe
 SINGLES: dict[str, tuple[Single, Sequence[str]]] = {
     "figure8": (case_study, (CELEBRITIES, PERSONS)),
     "theorem": (theorem, tuple(GENERATED_SETS)),
-    "look": (closeup, (CELEBRITIES, PERSONS)),
+    "closeup": (closeup, (CELEBRITIES, PERSONS)),
 }
 EXPERIMENT_NAMES = (*STUDIES, *SINGLES)
 # on a given set these measure what others have measured already
@@ -123,7 +123,8 @@ def _set_by_set(
     """Measure what has no cells, and write it after each set, so that the next run goes on from there."""
     result = _known(name, folder)
     for each, data in sets.items():
-        key = hashed(dict(name=name, quick=quick, data=data.fingerprint))
+        # by its former name, so that sets measured by kinfolk 0.1 are not measured again
+        key = hashed(dict(name=FORMER_NAMES.get(name, name), quick=quick, data=data.fingerprint))
         if result is not None and result.keys.get(each) == key:
             echo(f"{each}: as measured before")
             continue
@@ -135,5 +136,5 @@ def _set_by_set(
 
 
 def _known(name: str, folder: Path) -> ExperimentResult | None:
-    file = folder / f"{name}.json"
-    return read_result(file) if file.exists() else None
+    files = [folder / f"{each}.json" for each in (name, FORMER_NAMES.get(name, name))]
+    return next((read_result(file) for file in files if file.exists()), None)

@@ -71,7 +71,7 @@ def closeup(
         charts += [*_curves(study), _similarities(study), _sizes(study, found), _map(study, data, seed)]
         echo(f"{name}: mAP {', '.join(f'{title} {score:.1f}' for title, score in study.scores.items())}")
     return ExperimentResult(
-        name="look",
+        name="closeup",
         title="A closer look at the enhancer",
         about=ABOUT,
         quick=quick,
@@ -230,6 +230,7 @@ def rows_to_map(labels: NDArray[np.int64], classes: NDArray[np.int64], seed: int
 
 def _chart(study: EnhanceStudy, what: str, title: str, text: str, panels: Sequence[Histogram | Map | Lines]) -> Chart:
     file = re.sub(r"[^a-z0-9]+", "-", study.name.lower()).strip("-")
+    # the prefix is that of kinfolk 0.1: charts of older runs are replaced by name, and so are images of the docs
     return Chart(name=f"look-{what}-{file}", title=f"{title}: {study.name}", text=text, panels=tuple(panels))
 
 

@@ -17,6 +17,7 @@ from kinfolk._core.files import existing_folder, replacing
 from kinfolk.experiments.markdown import markdown
 
 RESULT_FORMAT = 1  # of the files; a change that older programs cannot read counts up
+FORMER_NAMES = {"closeup": "look"}  # name of an experiment: its name in runs of kinfolk 0.1, which are still read
 Verdict = Literal["holds", "does not hold", "undecided"]
 TableRow = tuple[str, ...]
 Numbers = tuple[float, ...]
@@ -208,7 +209,7 @@ def _with_lines_of(earlier: Panel | None, panel: Panel) -> Panel:
 
 
 def read_result(path: str | os.PathLike[str]) -> ExperimentResult:
-    """Read one file of a run; a damaged or newer one is refused by name."""
+    """Read one file of a run; a damaged or newer one is refused by name, a former name becomes the present one."""
     file = Path(path)
     try:
         facts: Any = pydantic.TypeAdapter(dict[str, Any]).validate_json(file.read_bytes())
@@ -217,15 +218,18 @@ def read_result(path: str | os.PathLike[str]) -> ExperimentResult:
             raise InputError(
                 f"{file} has format {found!r}, this kinfolk reads {RESULT_FORMAT}: run kinfolk reproduce again"
             )
-        return ExperimentResult.model_validate_json(file.read_bytes())
+        result = ExperimentResult.model_validate_json(file.read_bytes())
     except pydantic.ValidationError:
         raise InputError(f"{file} is damaged or no result of kinfolk reproduce: remove it and run that again") from None
+    present = {former: name for name, former in FORMER_NAMES.items()}
+    return result.model_copy(update=dict(name=present.get(result.name, result.name)))
 
 
 def read_results(folder: str | os.PathLike[str]) -> list[ExperimentResult]:
-    """Read all results of a run, in the order of their names."""
+    """Read all results of a run, in the order of their files; of a former and a present name only the present one."""
     place = existing_folder(folder, "the folder of a run, made by kinfolk reproduce --out")
     found = sorted(place.glob("*.json"))
     if not found:
         raise InputError(f"{place} holds no results yet: run kinfolk reproduce NAME --out {place}")
-    return [read_result(file) for file in found]
+    replaced = {f"{former}.json" for name, former in FORMER_NAMES.items() if place / f"{name}.json" in found}
+    return [read_result(file) for file in found if file.name not in replaced]

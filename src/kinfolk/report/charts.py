@@ -25,8 +25,8 @@ from kinfolk.report.figures import COLORS, GRID, PAPER, labelled_map, to_svg
 INK = "#1c2330"
 PANELS_PER_ROW = 3
 PANEL_INCHES = {1: (4.6, 3.3), 2: (4.5, 3.3), 3: (3.75, 3.2)}  # width and height, by panels a row: a page is 12 wide
-Style = Literal["-", "-.", ":"]
-LINE_STYLES: tuple[Style, ...] = ("-", "-.", ":")  # dashes are the paper's
+Dash = Literal["-", "-.", ":"]
+DASHES: tuple[Dash, ...] = ("-", "-.", ":")  # "--" is kept for the numbers of the paper
 MARKERS = ("o", "^", "s", "D")
 FEW_POINTS = 20  # a line of at most so many points has markers
 FEW_TICKS = 8  # an axis of at most so many values has a tick at each
@@ -56,11 +56,11 @@ RC_SETTINGS: dict[Any, Any] = {
 }
 
 
-class Look(NamedTuple):
-    """How one method is drawn in all panels of a chart."""
+class LineStyle(NamedTuple):
+    """Colour and dash pattern of one method, in all panels of a chart."""
 
     color: str
-    style: Style
+    dash: Dash
 
 
 def draw_chart(chart: Chart, columns: int = PANELS_PER_ROW) -> Figure:
@@ -74,7 +74,7 @@ def draw_chart(chart: Chart, columns: int = PANELS_PER_ROW) -> Figure:
     columns = min(len(chart.panels), columns)
     rows = -(-len(chart.panels) // columns)
     width, height = PANEL_INCHES[columns]
-    looks = _looks(chart.panels)
+    styles = _line_styles(chart.panels)
     with rc_context(RC_SETTINGS):
         figure = Figure(
             figsize=(width * columns, height * rows + 0.3), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
@@ -82,10 +82,10 @@ def draw_chart(chart: Chart, columns: int = PANELS_PER_ROW) -> Figure:
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for ax, panel in zip(axes, chart.panels, strict=False):
             ax.set_title(_wrapped(panel.title, width), fontsize=11)
-            _draw_panel(ax, panel, looks)
+            _draw_panel(ax, panel, styles)
         for ax in axes[len(chart.panels) :]:
             ax.remove()
-        _legend(figure, chart.panels, looks, width * columns)
+        _legend(figure, chart.panels, styles, width * columns)
     return figure
 
 
@@ -100,7 +100,7 @@ def chart_svg(chart: Chart, columns: int = PANELS_PER_ROW) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(chart.title)}" ', 1)
 
 
-def _draw_panel(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
+def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, LineStyle]) -> None:
     if isinstance(panel, Map):
         _draw_map(ax, panel)
         return
@@ -110,41 +110,43 @@ def _draw_panel(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
     ax.tick_params(colors=INK, labelsize=8.5)
     ax.set_xlabel(panel.xlabel)
     if isinstance(panel, Lines):
-        _draw_lines(ax, panel, looks)
+        _draw_lines(ax, panel, styles)
     else:
-        _draw_histogram(ax, panel, looks)
+        _draw_histogram(ax, panel, styles)
 
 
-def _draw_lines(ax: Axes, panel: Lines, looks: Mapping[str, Look]) -> None:
+def _draw_lines(ax: Axes, panel: Lines, styles: Mapping[str, LineStyle]) -> None:
     ax.set_ylabel(panel.ylabel)
     for line in panel.lines:
-        _draw_line(ax, line, looks[_method(line)])
+        _draw_line(ax, line, styles[_method(line)])
     _scale(ax, "x", panel.log_x, [x for line in panel.lines for x in line.x])
     _scale(ax, "y", panel.log_y, [y for line in panel.lines for y in line.y])
     if panel.zoom is not None:
-        _draw_zoom(ax, panel, panel.zoom, looks)
+        _draw_zoom(ax, panel, panel.zoom, styles)
 
 
-def _draw_line(ax: Axes, line: Line, look: Look) -> None:
+def _draw_line(ax: Axes, line: Line, style: LineStyle) -> None:
     few = len(line.x) <= FEW_POINTS
     if line.paper:
-        (drawn,) = ax.plot(line.x, line.y, "--", color=look.color, linewidth=1.3, alpha=0.75)
+        (drawn,) = ax.plot(line.x, line.y, "--", color=style.color, linewidth=1.3, alpha=0.75)
         drawn.set(marker="s" if few else "", markersize=4, markerfacecolor="none")
         return
-    ax.plot(line.x, line.y, look.style, color=look.color, linewidth=1.9, marker="o" if few else "", markersize=4)
+    ax.plot(line.x, line.y, style.dash, color=style.color, linewidth=1.9, marker="o" if few else "", markersize=4)
     if line.spread is not None:
         y, spread = np.array(line.y), np.array(line.spread)
-        ax.fill_between(line.x, y - spread, y + spread, color=look.color, alpha=0.18, linewidth=0)
+        ax.fill_between(line.x, y - spread, y + spread, color=style.color, alpha=0.18, linewidth=0)
 
 
-def _draw_zoom(ax: Axes, panel: Lines, zoom: tuple[float, float, float, float], looks: Mapping[str, Look]) -> None:
+def _draw_zoom(
+    ax: Axes, panel: Lines, zoom: tuple[float, float, float, float], styles: Mapping[str, LineStyle]
+) -> None:
     """Draw a corner again in that corner of the panel where the fewest points are hidden."""
     points = np.concatenate([np.column_stack([line.x, line.y]) for line in panel.lines] or [np.zeros((0, 2))])
     with np.errstate(divide="ignore", invalid="ignore"):
         places = ax.transAxes.inverted().transform(ax.transData.transform(points))
     inset = ax.inset_axes((*min(CORNERS, key=lambda corner: _hidden(places, corner)), *INSET))
     for line in panel.lines:
-        _draw_line(inset, line, looks[_method(line)])
+        _draw_line(inset, line, styles[_method(line)])
     inset.set(xlim=zoom[:2], ylim=zoom[2:])
     inset.tick_params(colors=INK, labelsize=7, length=2)
     inset.grid(color=GRID, linewidth=0.6)
@@ -157,9 +159,9 @@ def _hidden(places: NDArray[np.float64], corner: tuple[float, float]) -> int:
     return int(((places > low) & (places < high)).all(axis=1).sum())
 
 
-def _draw_histogram(ax: Axes, panel: Histogram, looks: Mapping[str, Look]) -> None:
+def _draw_histogram(ax: Axes, panel: Histogram, styles: Mapping[str, LineStyle]) -> None:
     for label, counts in panel.counts.items():
-        color = looks[label].color
+        color = styles[label].color
         ax.stairs(counts, panel.edges, fill=True, color=color, alpha=0.45)
         ax.stairs(counts, panel.edges, color=color, linewidth=1.2)
     ax.set_ylabel("count")
@@ -179,9 +181,9 @@ def _draw_map(ax: Axes, panel: Map) -> None:
     if len(classes) <= len(COLORS):
         labelled_map(ax, points, labels)
     else:
-        looks = dict(zip(classes, cycle(product(MARKERS, COLORS)), strict=False))
-        for marker, color in dict.fromkeys(looks.values()):
-            x, y = points[[looks[label] == (marker, color) for label in labels]].T
+        styles = dict(zip(classes, cycle(product(MARKERS, COLORS)), strict=False))
+        for marker, color in dict.fromkeys(styles.values()):
+            x, y = points[[styles[label] == (marker, color) for label in labels]].T
             ax.scatter(x, y, s=11, marker=marker, color=color, linewidths=0, alpha=0.75)
         ax.set(xticks=[], yticks=[])
     ax.spines[:].set_color(GRID)
@@ -224,13 +226,13 @@ def _method(line: Line) -> str:
     return re.sub(r",? ?\(?(the )?paper\)?$", "", line.label) or line.label if line.paper else line.label
 
 
-def _looks(panels: Sequence[Panel]) -> dict[str, Look]:
+def _line_styles(panels: Sequence[Panel]) -> dict[str, LineStyle]:
     names = dict.fromkeys(name for panel in panels for name in _names(panel))
-    known = {name: Look(METHOD_COLORS[name], "-") for name in names if name in METHOD_COLORS}
+    known = {name: LineStyle(METHOD_COLORS[name], "-") for name in names if name in METHOD_COLORS}
     free = (
-        look
-        for style, color in cycle(product(LINE_STYLES, COLORS))
-        if (look := Look(color, style)) not in known.values()
+        style
+        for dash, color in cycle(product(DASHES, COLORS))
+        if (style := LineStyle(color, dash)) not in known.values()
     )
     return {name: known[name] if name in known else next(free) for name in names}
 
@@ -241,18 +243,18 @@ def _names(panel: Panel) -> Iterable[str]:
     return panel.counts if isinstance(panel, Histogram) else ()
 
 
-def _legend(figure: Figure, panels: Sequence[Panel], looks: Mapping[str, Look], inches: float) -> None:
+def _legend(figure: Figure, panels: Sequence[Panel], styles: Mapping[str, LineStyle], inches: float) -> None:
     drawn = [line for panel in panels if isinstance(panel, Lines) for line in panel.lines]
     measured = {line.label for line in drawn if not line.paper}
     handles: dict[str, Any] = {}
-    for name, look in looks.items():
+    for name, style in styles.items():
         if not any(name == _method(line) for line in drawn):
-            handles[name] = Patch(color=look.color, alpha=0.6)
+            handles[name] = Patch(color=style.color, alpha=0.6)
         elif name in measured:
-            handles[name] = Line2D([], [], color=look.color, linestyle=look.style, linewidth=2)
+            handles[name] = Line2D([], [], color=style.color, linestyle=style.dash, linewidth=2)
         else:
             label = name if "paper" in name else f"{name}, the paper"
-            handles[label] = Line2D([], [], color=look.color, linestyle="--")
+            handles[label] = Line2D([], [], color=style.color, linestyle="--")
     if any(line.paper and _method(line) in measured for line in drawn):
         handles["the paper"] = Line2D([], [], color=PAPER, linestyle="--")
     if handles:

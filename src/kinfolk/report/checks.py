@@ -1,4 +1,4 @@
-"""Outcomes whose parts do not fit together are refused before anything is drawn from them."""
+"""Results whose parts do not fit together are refused before anything is drawn from them."""
 
 from __future__ import annotations
 

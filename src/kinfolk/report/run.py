@@ -18,7 +18,7 @@ MAKER = "kinfolk report"
 # as they follow each other in the paper
 ORDER = (
     "table1 figure3 table2 figure4 table3 table4 table5 figure5 table6 table7 table8 figure6 table9 figure7 table10 "
-    "table11 figure8 theorem look"
+    "table11 figure8 theorem closeup"
 ).split()
 # verdict: (tone of its card, text below its number)
 CARDS = {
