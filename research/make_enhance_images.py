@@ -11,7 +11,7 @@ import kinfolk as kf
 from kinfolk.experiments.enhance_study import enhance_study
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.edge_probabilities import probability_blocks
-from kinfolk.kinship.edge_tests import SCALES, edge_tests
+from kinfolk.kinship.edge_tests import TEST_SCALES, edge_tests
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.report.enhance_study import before_and_after_figure
 from kinfolk.report.figures import COLORS, PAPER
@@ -118,7 +118,7 @@ def tests_over_scales(fs: kf.FeatureSet) -> Figure:
     """Draw the tests of a stranger that is nearer to a probe than a kin is, and the range over all edges."""
     k = K_OF_THE_SCALES
     g, kinship, right = judged(fs, k)
-    shares = edge_tests(g, k).values[:, :, : len(SCALES)]
+    shares = edge_tests(g, k).values[:, :, : len(TEST_SCALES)]
     probe, kin, stranger = misleading(kinship, right)
     figure = Figure(figsize=(10.4, 4.2), layout="constrained")
     left, ax = figure.subplots(1, 2, width_ratios=(1, 1.7))
@@ -133,7 +133,7 @@ def tests_over_scales(fs: kf.FeatureSet) -> Figure:
         left.text(3.15, place, facts, va="center", color=color, fontweight="bold")
     thumbnail(left, fs.features[probe], np.zeros(2), 0.75, "#1c2330", "-")
     left.text(0, -1.05, "probe", ha="center", va="top", color=PAPER)
-    x = np.array(SCALES)
+    x = np.array(TEST_SCALES)
     for edge, correct, name in ((kin, True, "with the kin"), (stranger, False, "with the stranger")):
         color, style = LINE_STYLES[correct]
         low, high = np.quantile(shares[right == correct], (0.25, 0.75), axis=0)
