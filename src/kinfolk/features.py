@@ -232,11 +232,12 @@ def refuse_enhanced(X: Matrix) -> None:
 
     >>> refuse_enhanced(FeatureSet(np.eye(2), enhanced=True))
     Traceback (most recent call last):
-    kinfolk.InputError: these features are enhanced already; to enhance them again all the same, give the array alone
+    kinfolk.InputError: these features are enhanced already (...); in Python, fs.features alone is enhanced again
     """
     if isinstance(X, FeatureSet) and X.enhanced:
         raise InputError(
-            "these features are enhanced already; to enhance them again all the same, give the array alone"
+            "these features are enhanced already (kinfolk cluster, rerank and evaluate take them as they are); "
+            "in Python, fs.features alone is enhanced again"
         )
 
 

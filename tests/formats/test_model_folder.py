@@ -216,3 +216,8 @@ def test_truncated_or_changed_files_are_refused(tmp_path_factory, data):
     with pytest.raises(InputError):
         load_model(folder)
     shutil.rmtree(folder.parent)
+
+
+def test_whoever_may_read_the_config_may_read_the_weights(model):
+    modes = {file.name: file.stat().st_mode & 0o777 for file in model.iterdir()}
+    assert len(set(modes.values())) == 1, modes

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,7 +20,18 @@ def test_only_enhanced_features_have_one(suffix: str, tmp_path: Path) -> None:
     save(FeatureSet(np.eye(3)), tmp_path / f"plain{suffix}")
     assert [file.name for file in tmp_path.iterdir()] == [f"plain{suffix}"]
     save(ENHANCED, tmp_path / f"better{suffix}")
-    assert (tmp_path / f"better{suffix}.json").read_text() == '{"enhanced": true}\n'
+    assert json.loads((tmp_path / f"better{suffix}.json").read_text())["enhanced"] is True
+
+
+def test_it_says_nothing_of_other_features_that_take_the_place(tmp_path: Path) -> None:
+    save(ENHANCED, tmp_path / "a.npy")
+    assert load(tmp_path / "a.npy").enhanced
+    np.save(tmp_path / "a.npy", 2 * np.eye(3, dtype=np.float32))
+    assert not load(tmp_path / "a.npy").enhanced
+    save(FeatureSet(np.eye(3)), tmp_path / "a.npy", force=True)
+    assert not load(tmp_path / "a.npy").enhanced
+    sidecar(tmp_path / "a.npy").write_text('{"enhanced": true}')  # by hand: it holds for whatever is there
+    assert load(tmp_path / "a.npy").enhanced
 
 
 def test_files_of_one_name_and_two_formats_have_one_each(tmp_path: Path) -> None:
@@ -31,7 +43,7 @@ def test_files_of_one_name_and_two_formats_have_one_each(tmp_path: Path) -> None
 
 def test_it_appears_with_the_features_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), ExitStack() as stack:
-        write_enhanced(stack, True, tmp_path / "a.npy", force=False)
+        write_enhanced(stack, True, tmp_path / "a.npy", tmp_path / "a.npy", force=False)
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 

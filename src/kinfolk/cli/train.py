@@ -53,7 +53,9 @@ def train(
         raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")
     # imported after the files are checked: these imports take seconds
     from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
-    from kinfolk.report.learning_curves import learning_curves
+
+    if curves is not None:
+        from kinfolk.report.learning_curves import learning_curves  # before the work: it needs an extra
 
     enhancer = GraphEnhancer(
         "auto" if k is None else k,

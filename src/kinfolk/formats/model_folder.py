@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as serialized
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, existing_folder, flush_to_disk, replacing
@@ -61,7 +61,8 @@ def save_model(
     with replacing(target, force) as temporary:
         temporary.mkdir()
         try:
-            save_file(weights, temporary / WEIGHTS)
+            # not save_file, whose file only its owner may read
+            (temporary / WEIGHTS).write_bytes(serialized(weights))
         except (SafetensorError, KeyError, ValueError) as error:
             raise InputError(f"{target}: the tensors cannot be written: {error}") from error
         flush_to_disk(temporary / WEIGHTS)

@@ -37,7 +37,7 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
         refuse_foreign_labels(file)
     with ExitStack() as stack:
         temporary = [stack.enter_context(replacing(target, force)) for target in arrays]
-        write_enhanced(stack, fs.enhanced, file, force)
         for path, array in zip(temporary, arrays.values(), strict=True):
             with path.open("wb") as stream:
                 np.save(stream, array, allow_pickle=False)
+        write_enhanced(stack, fs.enhanced, file, temporary[0], force)

@@ -45,7 +45,7 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
         if fs.labels is not None:
             meta = stack.enter_context(replacing(file.with_suffix(".meta"), force))
             meta.write_text("".join(f"{label}\n" for label in fs.labels.tolist()), encoding="ascii")
-        write_enhanced(stack, fs.enhanced, file, force)
         with vectors.open("wb") as stream:
             for _, block in blocks(fs.features):
                 stream.write(np.ascontiguousarray(block, dtype="<f4").data)
+        write_enhanced(stack, fs.enhanced, file, vectors, force)
