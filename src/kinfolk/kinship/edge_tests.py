@@ -23,7 +23,7 @@ from kinfolk._core.kernels import kernel, over_spans, read_only
 from kinfolk.neighbors import NeighborGraph
 
 TEST_SCALES = (1 / 8, 1 / 4, 1 / 2, 2**-0.5, 1.0, 2**0.5, 2.0)
-NOT_A_NEIGHBOR = np.int32(1 << 30)  # a rank beyond every window
+NOT_A_NEIGHBOR = np.float32(1 << 24)  # a rank beyond every window
 WINDOW = 2  # edges are looked at up to this many times k
 NAMES = (
     *(f"share at {scale:.3g} k" for scale in TEST_SCALES),
@@ -135,7 +135,7 @@ def _rank_if_inserted(similarity: np.float32, falling: NDArray[np.float32], wind
     return low + 1
 
 
-@kernel()
+@kernel(fastmath={"reassoc"})
 def _edge_tests(
     first: int,
     last: int,
@@ -156,9 +156,11 @@ def _edge_tests(
 ) -> None:
     """Write the tests of the rows first .. last - 1."""
     count, scales, widest = len(levels), places.shape[1], row_indices.shape[1]
-    rank = np.full(len(indices), NOT_A_NEIGHBOR, dtype=np.int32)  # of each row among the neighbours of i
-    later = np.empty(widest, dtype=np.int32)  # the later one of a common neighbour's two ranks
-    found = np.zeros(count, dtype=np.int64)
+    # ranks and counts are floats, exact up to 2^24: comparing and adding them fills whole vector registers
+    rank = np.full(len(indices), NOT_A_NEIGHBOR, dtype=np.float32)  # of each row among the neighbours of i
+    later = np.empty(widest, dtype=np.float32)  # the later one of a common neighbour's two ranks
+    found = np.zeros(count, dtype=np.float32)
+    one, zero = np.float32(1), np.float32(0)
     for i in range(first, last):
         for a in range(widest):
             rank[row_indices[i, a]] = a + 1
@@ -168,13 +170,13 @@ def _edge_tests(
             back = _rank_if_inserted(s, similarities[j], widest)
             theirs = indices[j]
             for b in range(widest):
-                later[b] = max(rank[theirs[b]], np.int32(b + 1))
-            # counting anew at each level is vectorised, and so 2.6 times faster than a histogram of the ranks
+                later[b] = max(rank[theirs[b]], np.float32(b + 1))
+            # counting anew at each level is vectorised: three times faster than a histogram of the ranks
             for level in range(count):
-                width = np.int32(levels[level])
-                common = np.int64(a < width) + np.int64(back <= width)  # j and i themselves
+                width = levels[level]
+                common = np.float32(a < width) + np.float32(back <= width)  # j and i themselves
                 for b in range(width):
-                    common += later[b] <= width
+                    common += one if later[b] <= np.float32(width) else zero
                 found[level] = common
             start = 0
             for c in range(len(ks)):

@@ -57,7 +57,7 @@ class ConfusedClasses:
         return np.concatenate([self._some(self.members[c], rng) for c in chosen])
 
     def _some(self, members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        return members if len(members) <= self.items else rng.choice(members, self.items, replace=False)
+        return members if len(members) <= self.items else members[rng.choice(len(members), self.items, replace=False)]
 
 
 def neighbors_among(g: NeighborGraph, X: NDArray[np.float32], rows: NDArray[np.integer]) -> NDArray[np.integer]:
