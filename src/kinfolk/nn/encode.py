@@ -7,7 +7,7 @@ The blocks go through one of four computations with equal results up to rounding
 projected       several layers, probes among the rows: the first layer's projections are computed once a node
 plain           every sub-graph by itself
 
-What each saves is in docs/benchmarks.md, section "Sub-graph encoders".
+What each saves is in docs/attention.md, its last section.
 """
 
 from __future__ import annotations
