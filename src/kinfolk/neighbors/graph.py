@@ -13,7 +13,8 @@ from scipy import sparse
 from kinfolk._core.checks import check_choice, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.features import Matrix
-from kinfolk.neighbors._store import GraphFields, read_graph, write_graph
+from kinfolk.neighbors._read_graph import read_graph
+from kinfolk.neighbors._store import GraphFields, write_graph
 from kinfolk.neighbors.to_igraph import to_igraph
 from kinfolk.neighbors.to_networkx import to_networkx
 from kinfolk.neighbors.to_pyg import to_pyg
