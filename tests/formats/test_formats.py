@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kinfolk._core.errors import InputError
+from kinfolk._core.errors import DiskFullError, InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import BY_SUFFIX, FORMATS, dropped, load, save
 from kinfolk.formats._common import COLUMNS
@@ -116,11 +117,13 @@ def test_nothing_is_overwritten_without_force(suffix: str, tmp_path: Path, small
 def test_a_failed_write_leaves_nothing(
     suffix: str, tmp_path: Path, small: FeatureSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: Path, target: Path) -> Path:
+    def full(this: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(InputError, match=rf"set\{suffix} cannot be written: No space left on device"):
+    monkeypatch.setattr(Path, "rename", full)
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(DiskFullError, match=rf"set\{suffix} cannot be written: the disk is full"):
         save(small.part("test"), tmp_path / f"set{suffix}")
     assert _content(tmp_path) == {}
 
@@ -130,8 +133,9 @@ def test_all_files_of_a_format_are_checked_before_any_is_written(
     suffix: str, other: str, tmp_path: Path, small: FeatureSet
 ) -> None:
     (tmp_path / other).write_text("mine")
-    with pytest.raises(InputError, match=f"{other} exists already"):
-        save(small, tmp_path / f"set{suffix}")
+    for force in (False, True):
+        with pytest.raises(InputError, match=rf"{other} is there without set\{suffix}"):
+            save(small, tmp_path / f"set{suffix}", force=force)
     assert _content(tmp_path) == {other: b"mine"}
 
 

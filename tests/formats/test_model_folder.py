@@ -53,7 +53,9 @@ def test_round_trip(model):
     for name, expected in TENSORS.items():
         np.testing.assert_array_equal(tensors[name], expected)
         assert (tensors[name].dtype, tensors[name].shape) == (expected.dtype, expected.shape), name
-    assert sorted(file.name for file in model.iterdir()) == ["README.md", "config.json", "weights.safetensors"]
+    assert sorted(file.name for file in model.iterdir()) == [
+        *("README.md", "config.json", "manifest.json", "weights.safetensors")
+    ]
     assert (model / "README.md").read_text() == "# A card\n"
     facts = json.loads((model / "config.json").read_text())
     assert (facts["format_version"], facts["kinfolk"]) == (1, kinfolk.__version__)
@@ -107,7 +109,7 @@ def test_only_a_model_is_replaced_and_only_with_force(model, tmp_path):
     assert load_model(model)[0] == "encoder"
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
-    with pytest.raises(InputError, match="other things in it"):
+    with pytest.raises(InputError, match=r"kinfolk did not write \(cat.jpg\)"):
         save(tmp_path / "photos", force=True)
     with pytest.raises(InputError, match="is a file"):
         save(tmp_path / "photos" / "cat.jpg", force=True)

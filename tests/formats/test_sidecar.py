@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, save
-from kinfolk.formats._sidecar import read_enhanced, sidecar, write_enhanced
+from kinfolk.formats._sidecar import read_enhanced, replacing_with_sidecar, sidecar
 
 ENHANCED = FeatureSet(np.eye(3), enhanced=True)
 
@@ -42,8 +41,8 @@ def test_files_of_one_name_and_two_formats_have_one_each(tmp_path: Path) -> None
 
 
 def test_it_appears_with_the_features_or_not_at_all(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), ExitStack() as stack:
-        write_enhanced(stack, True, tmp_path / "a.npy", tmp_path / "a.npy", force=False)
+    labels = tmp_path / "a.labels.npy"
+    with pytest.raises(ZeroDivisionError), replacing_with_sidecar(ENHANCED, tmp_path / "a.npy", labels, force=False):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 

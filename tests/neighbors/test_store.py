@@ -49,7 +49,7 @@ def test_an_interrupted_search_continues_where_it_stopped(clustered, tmp_path, m
         with pytest.raises(KeyboardInterrupt):
             kf.knn_graph(X, k=6, out=tmp_path / name)
     assert not (tmp_path / name).exists()
-    partial = tmp_path / f".{name}.partial"
+    partial = tmp_path / f".{name}.kinfolk" / "partial"
     assert json.loads((partial / "progress.json").read_text())["done"] == 200
     counted = []
     original = ExactSearch.candidates

@@ -2,15 +2,27 @@
 
 
 class KinfolkError(Exception):
-    """Base of every error that kinfolk raises on purpose; its text is one sentence for a person."""
+    """Base of every error that kinfolk raises on purpose; its text is one sentence for a person.
+
+    >>> KinfolkError.exit_code, DiskFullError.exit_code
+    (2, 1)
+    """
 
     __module__ = "kinfolk"
+    exit_code = 2  # of the command line: the input or the call is wrong
 
 
 class InputError(KinfolkError, ValueError):
     """A file, an array or an argument is not what was expected."""
 
     __module__ = "kinfolk"
+
+
+class DiskFullError(KinfolkError, OSError):
+    """There is no space left for an output; what was there before is untouched."""
+
+    __module__ = "kinfolk"
+    exit_code = 1  # nothing was wrong with the call
 
 
 class MissingExtraError(KinfolkError, ImportError):

@@ -1,22 +1,40 @@
-"""Files that are written whole or not at all: under a temporary name in the same folder, then renamed."""
+"""Files and folders that are written whole or not at all: under a temporary name beside the target, then renamed."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from kinfolk._core.disk import exchange, flush_names, flush_to_disk, writing
 from kinfolk._core.errors import InputError
+from kinfolk._core.manifest import MANIFEST, Manifest, read_manifest, with_files, write_manifest
+from kinfolk._core.outputs import (
+    COMMIT,
+    absolute,
+    check_target,
+    claim,
+    finish_commit,
+    locked,
+    refuse_existing,
+    remove_folder,
+    temporary_name,
+)
+
+CHECKPOINTS = "checkpoints"  # kind of the folder that a training resumes from
+_recording = threading.Lock()  # stages of a training record their files side by side
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
-    """Yield a temporary path, for a file or a folder, that is renamed to `path` when the block ends without an error.
+    """Yield a temporary path for a file, which becomes `path` when the block ends without an error.
 
-    When the block fails nothing is left behind. An existing `path` is an error unless `force`.
+    When the block fails nothing is left behind. An existing `path` is an error unless `force`; of two that write it at
+    once the second is refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -25,31 +43,121 @@ def replacing(path: str | os.PathLike[str], force: bool = False) -> Iterator[Pat
     ...     (Path(folder) / "a.txt").read_text()
     'whole'
     """
-    target = Path(path)
-    refuse_existing(target, force)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # the suffix stays last: numpy and others append it to a name without it
-    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
-    try:
+    with replacing_together([path], force) as (temporary,):
         yield temporary
-        if target.is_dir() and not temporary.is_dir():
-            raise InputError(f"{target} is a folder, which is not replaced by a file")
-        if target.is_dir() and not target.is_symlink():
-            shutil.rmtree(target)
-        temporary.replace(target)
-    finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
 
 
-def refuse_existing(path: Path, force: bool) -> None:
-    """Raise InputError when `path` exists, unless `force`."""
-    if path.exists() and not force:
-        raise InputError(
-            f"{path} exists already: choose another name, or replace it with --force (in Python: force=True)"
-        )
+@contextmanager
+def replacing_together(paths: Sequence[str | os.PathLike[str]], force: bool = False) -> Iterator[list[Path]]:
+    """Yield temporary paths for files of one folder that belong together: all get their names, or none does.
+
+    A list of the new names is on disk before the first is given: after a kill in between, `settled` or the next write
+    of the first one gives the rest.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing_together([folder / "a.npy", folder / "a.labels.npy"]) as temporaries:
+    ...     _ = [temporary.write_text("whole") for temporary in temporaries]
+    >>> sorted(os.listdir(folder))
+    ['a.labels.npy', 'a.npy']
+    """
+    targets = [absolute(path) for path in paths]
+    with ExitStack() as stack:
+        work, *_ = [stack.enter_context(claim(path, force=force)) for path in paths]
+        temporaries = [work / temporary_name("new", target.suffix) for target in targets]
+        try:
+            with writing(targets[0]):
+                yield temporaries
+                for temporary in temporaries:
+                    flush_to_disk(temporary)
+                for path in paths:
+                    refuse_existing(path, force)
+                _put_files(temporaries, targets, force)
+        finally:
+            if not (work / COMMIT).exists():  # else some have their names: the next one that looks gives the rest
+                for temporary in temporaries:
+                    temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: str | os.PathLike[str], kind: str, format: int = 1, force: bool = False) -> Iterator[Path]:
+    """Yield an empty temporary folder, which becomes `path`, with a manifest, when the block ends without an error.
+
+    Parameters
+    ----------
+    path : the folder to write.
+    kind, format : what it holds, for the manifest.
+    force : replace a folder of the same kind in which every file is kinfolk's and as kinfolk wrote it. It is moved
+        aside, and removed when the new one is in place.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "graph"
+    >>> with replacing_folder(target, "graph") as folder:
+    ...     _ = (folder / "indices.npy").write_bytes(b"...")
+    >>> sorted(os.listdir(target))
+    ['indices.npy', 'manifest.json']
+    """
+    target = absolute(path)
+    with claim(path, force=force, kind=kind) as work:
+        new = work / temporary_name("new")
+        try:
+            with writing(target):
+                new.mkdir()
+                yield new
+                write_manifest(new, kind, format)
+                flush_to_disk(new)
+                check_target(path, force=force, kind=kind)
+                _put_folder(new, target, work)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+
+
+@contextmanager
+def adding(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
+    """Lock a folder to which files are added, among others that may be there, and yield it; made if missing.
+
+    >>> import tempfile
+    >>> with adding(Path(tempfile.mkdtemp()) / "figures", "figures") as folder:
+    ...     folder.is_dir()
+    True
+    """
+    folder = absolute(path)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{path} is a file, a folder was expected")
+    manifest = read_manifest(folder)
+    if manifest is None and os.path.lexists(folder / MANIFEST):
+        raise InputError(f"{path} has a {MANIFEST} that is not kinfolk's: choose another folder")
+    if manifest is not None and manifest.kind != kind:
+        raise InputError(f"{path} holds {manifest.kind}, not {kind}: choose another folder")
+    with locked(folder, folder / ".kinfolk"):
+        yield folder
+
+
+def added(folder: Path, kind: str) -> set[str]:
+    """Return the files of a folder that kinfolk added, by `record`."""
+    manifest = read_manifest(folder)
+    return set(manifest.files) if manifest is not None and manifest.kind == kind else set()
+
+
+def record(folder: Path, kind: str, names: Iterable[str], growing: Iterable[str] = ()) -> None:
+    """Name files that were added to a folder in its manifest; `growing`: those that later calls append to."""
+    with _recording:
+        manifest = with_files(read_manifest(folder) or Manifest(kind), folder, names, growing)
+        with replacing(folder / MANIFEST, force=True) as temporary:
+            temporary.write_text(manifest.json(), encoding="utf-8")
+
+
+def settled(path: str | os.PathLike[str]) -> None:
+    """Finish an output of several files that a killed run left half in place; read such files after this.
+
+    >>> settled("no such file")
+    """
+    target = absolute(path)
+    if (target.with_name(f".{target.name}.kinfolk") / COMMIT).is_file():
+        with claim(path, force=True):
+            pass
 
 
 def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
@@ -77,7 +185,48 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def flush_to_disk(file: Path) -> None:
-    """Wait until the contents are on disk: after a power cut the file could have its final name but no contents."""
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())
+def _put_files(temporaries: Sequence[Path], targets: Sequence[Path], force: bool) -> None:
+    if len(targets) > 1:
+        work = temporaries[0].parent
+        draft = work / temporary_name("new")
+        names = {new.name: target.name for new, target in zip(temporaries, targets, strict=True)}
+        try:
+            draft.write_text(json.dumps(names), encoding="utf-8")
+            flush_to_disk(draft)
+            draft.replace(work / COMMIT)
+            finish_commit(work, targets[0].parent)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            if all(new.exists() for new in temporaries):  # nothing has its name yet: nothing shall have it
+                (work / COMMIT).unlink(missing_ok=True)
+            raise
+    elif force:
+        temporaries[0].replace(targets[0])
+    else:
+        _put_new(temporaries[0], targets[0])
+    flush_names(targets[0].parent)
+
+
+def _put_new(temporary: Path, target: Path) -> None:
+    """Give a file its name unless somebody has it, in one step where the file system has links."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        refuse_existing(target, force=False)
+    except OSError:
+        temporary.rename(target)
+
+
+def _put_folder(new: Path, target: Path, work: Path) -> None:
+    if not target.exists() or not any(target.iterdir()):
+        new.rename(target)
+    else:
+        old = work / temporary_name("old")
+        new.rename(old)
+        if not exchange(old, target):
+            aside = work / temporary_name("old")
+            target.rename(aside)
+            old.rename(target)
+            old = aside
+        remove_folder(old)
+    flush_names(target.parent)

@@ -96,7 +96,7 @@ def main() -> None:
         sys.exit(130)
     except KinfolkError as error:
         print(f"kinfolk: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:

@@ -81,19 +81,18 @@ def cluster(
 
     [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
     """
-    from kinfolk._core.files import existing_folder, refuse_existing
+    from kinfolk._core.files import existing_folder
 
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if out.suffix not in (".csv", ".npy"):
         raise InputError(f"{out}: clusters are written as .csv or .npy")
-    refuse_existing(out, force)
+    options.output(out, force, inputs=[source, model, train, graph, labels])
     learning = train is not None or train_part is not None
     _check_learned(method, model, learning, save_model)
     if model is not None:
         existing_folder(model, "a model folder")
-    if save_model is not None:
-        refuse_existing(save_model, force)
+    options.output(save_model, force, "model", inputs=[source, train, graph, labels])
     named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
     given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     pairs = _pairs(settings or [])

@@ -25,6 +25,7 @@ def convert(
     """
     from kinfolk.formats import dropped
 
+    options.output(target, force, options.feature_kind(target), inputs=[source, labels])
     features = options.read(source, part, labels, dim)
     lost = dropped(features, target)
     with options.timed() as took:

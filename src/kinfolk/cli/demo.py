@@ -34,13 +34,13 @@ def demo(
     [bold]Example:[/bold]  kinfolk demo
     """
     from kinfolk._core.extras import require
-    from kinfolk._core.files import refuse_existing
+    from kinfolk._core.files import record
     from kinfolk.report.demo import demo_page
     from kinfolk.report.page import write_page
 
     require("torch", extra="train")
     report = (out or _new_folder()) / "report.html"
-    refuse_existing(report, force)
+    options.output(report, force)
     screen = options.console()
     with options.timed() as took:
         edges, enhanced = [], []
@@ -52,6 +52,7 @@ def demo(
                 screen.print(_edge_table(edge))
                 screen.print("", _enhance_table(enhance))
         write_page(demo_page(edges, enhanced), report, force)
+        record(report.parent, "demo", [report.name])
     if as_json:
         results = [_facts(*studies) for studies in zip(edges, enhanced, strict=True)]
         typer.echo(json.dumps(dict(report=str(report), **took, results=results)))

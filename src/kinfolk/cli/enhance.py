@@ -35,10 +35,10 @@ def enhance(
 
     [bold]Example:[/bold]  kinfolk enhance photos.npz -o better.npz
     """
-    from kinfolk._core.files import existing_folder, refuse_existing
+    from kinfolk._core.files import existing_folder
     from kinfolk.formats import dropped
 
-    refuse_existing(out, force)
+    options.output(out, force, options.feature_kind(out), inputs=[source, model, reference, labels])
     if model is not None:
         existing_folder(model, "a model folder")
     features = options.read(source, part, labels, dim)

@@ -25,6 +25,7 @@ def generate(
     """
     from kinfolk import datasets
 
+    options.output(target, force, options.feature_kind(target))
     with options.timed() as took:
         if name == "digits":
             features = datasets.digits()

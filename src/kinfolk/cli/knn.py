@@ -32,7 +32,9 @@ def knn(
     """
     from kinfolk.metrics import edge_noise_rate
     from kinfolk.neighbors import knn_graph
+    from kinfolk.neighbors._store import graph_kind
 
+    options.output(out, force, graph_kind(out), inputs=[source, labels])
     features = options.read(source, part, labels, dim)
     k = min(80, len(features) - 1) if k is None else k
     with options.timed() as took:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import typer
 from rich.console import Console
 
@@ -30,6 +31,27 @@ def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> 
     from kinfolk.formats import load
 
     return load(path, labels=labels, dim=dim, part=part)
+
+
+def output(
+    path: Path | None, force: bool, kind: str | None = None, inputs: Iterable[str | os.PathLike[str] | None] = ()
+) -> None:
+    """Check an output before the work, and keep it locked until the command ends; see `kinfolk._core.outputs.claim`."""
+    from kinfolk._core.outputs import claim
+
+    if path is not None:
+        click.get_current_context().with_resource(claim(path, force=force, kind=kind, inputs=inputs))
+
+
+def feature_kind(path: Path) -> str | None:
+    """Return the kind of folder that features under this name are, None for a file; unknown suffixes are refused.
+
+    >>> feature_kind(Path("photos.npz")), feature_kind(Path("photos.kf"))
+    (None, 'features')
+    """
+    from kinfolk.formats import format_for
+
+    return format_for(path).folder_kind
 
 
 def console(width: int = 100) -> Console:

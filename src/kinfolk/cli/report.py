@@ -27,8 +27,8 @@ def report(
 
     [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
     """
-    from kinfolk._core.files import refuse_existing
-    from kinfolk.experiments.results import read_results
+    from kinfolk._core.files import added, record
+    from kinfolk.experiments.results import RUN_KIND, read_results
     from kinfolk.report.export import export_run
     from kinfolk.report.page import is_made_by, write_page
     from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
@@ -39,11 +39,13 @@ def report(
     if run.is_file():
         raise InputError(f"{run} is a file: the folder of a run, made by kinfolk reproduce --out, was expected")
     replace = force or (page.is_file() and is_made_by(page, MAKER))
-    refuse_existing(page, replace)
+    options.output(page, replace)
     with options.timed() as took:
         results = in_paper_order(read_results(run))
         exported = export_run(results, figures, force) if figures is not None else []
         write_page(run_page(results, show_progress=True), page, replace)
+        if page.parent == run and added(run, RUN_KIND):
+            record(run, RUN_KIND, [page.name])
     claims = claim_counts(results)
     if as_json:
         names = [result.name for result in results]

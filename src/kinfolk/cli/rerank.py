@@ -40,15 +40,13 @@ def rerank(
 
     [bold]Example:[/bold]  kinfolk rerank market1501.npz --part test --method kr -o ranking.npz
     """
-    from kinfolk._core.files import refuse_existing
-
     if out.suffix not in (".npz", ".csv"):
         raise InputError(f"{out}: rankings are written as .npz or .csv")
     if top != "all" and not (top.isdigit() and int(top)):
         raise InputError(f"--top must be a whole number from 1 on, or all, not {top!r}")
     first, _, then = method.partition("+")
     _check_method(method, first, then, model, preset)
-    refuse_existing(out, force)
+    options.output(out, force, inputs=[source, gallery, model, labels])
     query, known = _read(source, gallery, part, labels, dim)
     with options.timed() as took:
         found = _rank(query, known, first, then, model, preset, None if top == "all" else int(top), seed)

@@ -38,7 +38,7 @@ def similarity(
     """
     from scipy import sparse
 
-    from kinfolk._core.files import refuse_existing, replacing
+    from kinfolk._core.files import replacing
     from kinfolk.kinship import choose_k
     from kinfolk.neighbors import knn_graph
     from kinfolk.similarity import explain as explain_pair
@@ -48,7 +48,7 @@ def similarity(
     if out is not None:
         if out.suffix != ".npz":
             raise InputError(f"{out}: edges are written as .npz (scipy.sparse.load_npz reads them)")
-        refuse_existing(out, force)
+        options.output(out, force, inputs=[source, labels])
     features = options.read(source, part, labels, dim)
     graph = knn_graph(features, k or min(80, len(features) - 1))
     if k is None:

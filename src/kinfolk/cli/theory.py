@@ -35,7 +35,7 @@ def theory(
     [bold]Example:[/bold]  kinfolk theory --p 0.8 --q 0.2 --alpha 0.8 --plot tests.png
     """
     from kinfolk._core.errors import InputError
-    from kinfolk._core.files import refuse_existing, replacing
+    from kinfolk._core.files import replacing
     from kinfolk.neighbors import knn_graph
     from kinfolk.theory import (
         chernoff_errors,
@@ -49,7 +49,7 @@ def theory(
     if plot is not None:
         if plot.suffix not in (".png", ".svg", ".pdf"):
             raise InputError(f"{plot}: a plot is written as .png, .svg or .pdf")
-        refuse_existing(plot, force)
+        options.output(plot, force, inputs=[data])
     estimated = None
     if data is not None:
         features = options.read(data, part, None, None)

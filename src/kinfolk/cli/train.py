@@ -43,11 +43,9 @@ def train(
     [bold]Example:[/bold]  kinfolk train market1501.npz --part train -o model
     """
     from kinfolk._core.errors import InputError
-    from kinfolk._core.files import refuse_existing
 
-    for target in (out, curves):
-        if target is not None:
-            refuse_existing(target, force)
+    options.output(out, force, "model", inputs=[source, labels])
+    options.output(curves, force, inputs=[source, labels])
     features = options.read(source, part, labels, dim)
     if features.labels is None:
         raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")

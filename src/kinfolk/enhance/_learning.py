@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.files import CHECKPOINTS, adding
 from kinfolk.enhance._saving import plain_parameters
 from kinfolk.enhance._settings import first_propagation
 from kinfolk.enhance.with_labels import FEWEST_CLASSES, LabelledGraph, fit_with_labels
@@ -64,15 +66,16 @@ def learn(e: GraphEnhancer, X: NDArray[np.float32], labels: NDArray[np.int64], g
     e.class_size_ = mean_class_size(classes)
     if not known.all():
         X, g = X[known], None
-    session = _session(e, X, classes)
-    try:
-        if e.encoder_ is not None:
-            _learn_encoder(e, X, classes, session)
-        else:
-            _learn_metric(e, X, classes, g, session)
-    finally:
-        if session.log is not None:
-            session.log.end()
+    with nullcontext() if e.checkpoint_dir is None else adding(e.checkpoint_dir, CHECKPOINTS):
+        session = _session(e, X, classes)
+        try:
+            if e.encoder_ is not None:
+                _learn_encoder(e, X, classes, session)
+            else:
+                _learn_metric(e, X, classes, g, session)
+        finally:
+            if session.log is not None:
+                session.log.end()
     e.log_ = sorted(session.log.rows, key=lambda row: row["stage"]) if session.log else []  # stages run side by side
     if not e.trained_:
         _keep("training did not improve the mean average precision on held-back identities")

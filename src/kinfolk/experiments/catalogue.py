@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.files import adding
 from kinfolk.experiments import (
     ablations,
     clustering_tables,
@@ -18,7 +19,7 @@ from kinfolk.experiments import (
 from kinfolk.experiments.case_study import case_study
 from kinfolk.experiments.closeup import closeup
 from kinfolk.experiments.generated_sets import CELEBRITIES, GENERATED_SETS, PERSONS, Size, generated_set
-from kinfolk.experiments.results import FORMER_NAMES, ExperimentResult, read_result
+from kinfolk.experiments.results import FORMER_NAMES, RUN_KIND, ExperimentResult, read_result
 from kinfolk.experiments.resume import CellStore, Data, finished_cells, hashed
 from kinfolk.experiments.task_cells import ScoredCell, Study
 from kinfolk.experiments.theorem import theorem
@@ -101,20 +102,22 @@ def reproduce(
     >>> reproduce("table5", run, [0], size="quick", echo=lambda line: None).tables[0].data
     'person_like (generated)'
     >>> sorted(file.name for file in run.iterdir())
-    ['cells.jsonl', 'table5.json']
+    ['cells.jsonl', 'manifest.json', 'table5.json']
     """
-    if name in SINGLES:
-        generated = SINGLES[name][1] if also_generated or not given else ()
-        sets = {each: generated_set(each, 0, size) for each in generated} | dict(given or {})
-        return _set_by_set(name, folder, sets, size == "quick", echo)
-    study, store = STUDIES[name], CellStore(folder / "cells.jsonl", ScoredCell)
-    study.run(store, seeds, given, size, echo, methods, also_generated)
-    cells, load = study.plan(seeds, given, size, ["all"], also_generated)
-    result = study.result(name, finished_cells(cells, load, store), quick=size == "quick")
-    if (earlier := _known(name, folder)) is not None:
-        result = result.joined(earlier)
-    result.save(folder)
-    return result
+    with adding(folder, RUN_KIND):
+        if name in SINGLES:
+            generated = SINGLES[name][1] if also_generated or not given else ()
+            sets = {each: generated_set(each, 0, size) for each in generated} | dict(given or {})
+            return _set_by_set(name, folder, sets, size == "quick", echo)
+        study, store = STUDIES[name], CellStore(folder / "cells.jsonl", ScoredCell)
+        earlier = _known(name, folder)
+        study.run(store, seeds, given, size, echo, methods, also_generated)
+        cells, load = study.plan(seeds, given, size, ["all"], also_generated)
+        result = study.result(name, finished_cells(cells, load, store), quick=size == "quick")
+        if earlier is not None:
+            result = result.joined(earlier)
+        result.save(folder)
+        return result
 
 
 def _set_by_set(

@@ -13,9 +13,11 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_folder, replacing
+from kinfolk._core.files import added, existing_folder, record, replacing
+from kinfolk._core.manifest import MANIFEST
 from kinfolk.experiments.markdown import markdown
 
+RUN_KIND = "results"  # in the manifest of the folder
 RESULT_FORMAT = 1  # of the files; a change that older programs cannot read counts up
 FORMER_NAMES = {"closeup": "look"}  # name of an experiment: its name in runs of kinfolk 0.1, which are still read
 Verdict = Literal["holds", "does not hold", "undecided"]
@@ -164,8 +166,11 @@ class ExperimentResult(_Data):
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write it into the folder of a run, whole or not at all, and return the file."""
         path = Path(folder) / f"{self.name}.json"
+        if path.exists() and path.name not in added(path.parent, RUN_KIND):
+            read_result(path)  # refuses what is not ours
         with replacing(path, force=True) as temporary:
             temporary.write_text(self.model_dump_json(), encoding="utf-8")
+        record(path.parent, RUN_KIND, [path.name])
         return path
 
     def joined(self, earlier: ExperimentResult) -> ExperimentResult:
@@ -228,7 +233,7 @@ def read_result(path: str | os.PathLike[str]) -> ExperimentResult:
 def read_results(folder: str | os.PathLike[str]) -> list[ExperimentResult]:
     """Read all results of a run, in the order of their files; of a former and a present name only the present one."""
     place = existing_folder(folder, "the folder of a run, made by kinfolk reproduce --out")
-    found = sorted(place.glob("*.json"))
+    found = sorted(file for file in place.glob("*.json") if file.name != MANIFEST)
     if not found:
         raise InputError(f"{place} holds no results yet: run kinfolk reproduce NAME --out {place}")
     replaced = {f"{former}.json" for name, former in FORMER_NAMES.items() if place / f"{name}.json" in found}

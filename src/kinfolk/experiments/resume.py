@@ -23,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.files import added, record
 from kinfolk.enhance import GraphEnhancer
+from kinfolk.experiments.results import RUN_KIND
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, parts
 
@@ -177,6 +179,8 @@ class CellStore(Generic[Finished]):
             file.write(json.dumps(asdict(cast("Any", row))) + "\n")
             file.flush()
             os.fsync(file.fileno())
+        if self.path.name not in added(self.path.parent, RUN_KIND):
+            record(self.path.parent, RUN_KIND, [], growing=[self.path.name])
         self._rows[row.key] = row
 
 

@@ -50,6 +50,7 @@ class Format:
     keeps : the columns that are written.
     wants_dim : `read` takes the dimension of a vector as a second argument.
     labels_beside : the labels are in a file of their own.
+    folder_kind : for a format that writes a folder, what its manifest calls it.
     """
 
     name: str
@@ -60,9 +61,17 @@ class Format:
     keeps: tuple[str, ...] = EVERYTHING
     wants_dim: bool = False
     labels_beside: bool = False
+    folder_kind: str | None = None
 
 
-NATIVE = Format("folder", (".kf",), "kinfolk's own folder, memory-mapped, of any size", kf_folder.read, kf_folder.write)
+NATIVE = Format(
+    "folder",
+    (".kf",),
+    "kinfolk's own folder, memory-mapped, of any size",
+    kf_folder.read,
+    kf_folder.write,
+    folder_kind=kf_folder.KIND,
+)
 PARTS = Format("parts", (), "folder: MS-Celeb as published, features/ and labels/, choose with part=")
 MSMT17 = Format("msmt17", (), "folder: lists of MSMT17, features in their order", msmt17.read, wants_dim=True)
 VERI776 = Format("veri776", (), "folder: lists of VeRi-776, features in their order", veri776.read, wants_dim=True)
@@ -181,15 +190,13 @@ def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> N
     7,0.5,1
     """
     target = Path(path)
-    write = _by_suffix(target).write
+    write = format_for(target).write
     assert write is not None
     fs.validate()
     try:
         write(fs, target, force)
     except UnicodeEncodeError as error:
         raise InputError(f"{target}: a text of this set is not valid Unicode: {error}") from error
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def dropped(fs: FeatureSet, path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -209,14 +216,15 @@ def dropped(fs: FeatureSet, path: str | os.PathLike[str]) -> tuple[str, ...]:
     >>> dropped(FeatureSet(np.eye(2), labels=[0, 1], cameras=[3, 4]), "out.bin")
     ('cameras',)
     """
-    keeps = _by_suffix(Path(path)).keeps
+    keeps = format_for(Path(path)).keeps
     lost = [name for name in columns(fs) if name not in keeps]
     if fs.label_names and keeps is not EVERYTHING:
         lost.append("label_names")
     return tuple(lost)
 
 
-def _by_suffix(path: Path) -> Format:
+def format_for(path: Path) -> Format:
+    """Return the format of a file by its suffix."""
     known = BY_SUFFIX.get(path.suffix.lower())
     if known is None:
         raise InputError(f"{path}: the suffix {path.suffix!r} is not known; known are {', '.join(BY_SUFFIX)}")
@@ -226,7 +234,7 @@ def _by_suffix(path: Path) -> Format:
 def _format_of(path: Path) -> Format:
     """Return the format of an existing file or folder."""
     if not path.is_dir():
-        return _by_suffix(existing_file(path))
+        return format_for(existing_file(path))
     if (path / kf_folder.FEATURES).is_file():
         return NATIVE
     layouts = ((MSMT17, msmt17), (VERI776, veri776), (MARKET1501, market1501), (PARTS, parts))

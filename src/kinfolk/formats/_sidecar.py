@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file, replacing
+from kinfolk._core.files import existing_file, replacing_together
+from kinfolk.features import FeatureSet
 from kinfolk.formats._common import one_truth_value, reading
 
 SAMPLE_BYTES = 1 << 16
@@ -39,15 +41,25 @@ def read_enhanced(features_file: Path) -> bool:
     return marked and content.get("checksum") in (None, _checksum(features_file))
 
 
-def write_enhanced(stack: ExitStack, enhanced: bool, features_file: Path, written: Path, force: bool) -> None:
-    """Write the sidecar of enhanced features, or correct the one of enhanced features that are replaced.
+@contextmanager
+def replacing_with_sidecar(
+    fs: FeatureSet, features_file: Path, labels_file: Path, force: bool
+) -> Iterator[tuple[Path, Path | None]]:
+    """Yield temporary paths for the features and, where the set has some, the labels; written together or not at all.
 
-    `written` holds the features now; both files get their names when `stack` is closed.
+    A sidecar goes with them if the features are enhanced, or if it says so of features that are replaced. Labels that
+    stand there without features are a user's, and never replaced.
     """
-    if enhanced or _is_ours(sidecar(features_file)):
-        temporary = stack.enter_context(replacing(sidecar(features_file), force))
-        content = {"enhanced": enhanced, "checksum": _checksum(written)}
-        temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    files = [features_file] if fs.labels is None else [features_file, labels_file]
+    if fs.labels is not None and labels_file.exists() and not features_file.exists():
+        raise InputError(f"{labels_file} is there without {features_file.name}: move it away or choose another name")
+    marked = fs.enhanced or _is_ours(sidecar(features_file))
+    with replacing_together([*files, sidecar(features_file)] if marked else files, force) as temporaries:
+        features, labels = temporaries[0], None if fs.labels is None else temporaries[1]
+        yield features, labels
+        if marked:
+            content = {"enhanced": fs.enhanced, "checksum": _checksum(features)}
+            temporaries[-1].write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 def _is_ours(file: Path) -> bool:

@@ -1,7 +1,8 @@
 """kf: kinfolk's own folder for sets of any size, one npy file a column, always memory-mapped.
 
 features.npy, and where known labels.npy, cameras.npy, query.npy, part.npy, names.npy; set.json holds the names of the
-parts and of the labels, and whether the features have been enhanced.
+parts and of the labels, and whether the features have been enhanced. manifest.json names the files that are kinfolk's;
+a folder made by hand needs none.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from numpy.lib import format as npy_format
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.checks import check_whole
+from kinfolk._core.disk import refuse_full_disk
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file, replacing
+from kinfolk._core.files import existing_file, replacing_folder
 from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
 from kinfolk.formats._arrays import map_file
 from kinfolk.formats._common import COLUMNS, assemble, columns, one_truth_value, reading, texts
 
+KIND = "features"  # in the manifest
 FEATURES = "features.npy"
 SETTINGS = "set.json"
 VERSION = 1
@@ -119,11 +122,10 @@ class FolderWriter:
         self._streams: dict[str, IO[bytes]] = {}
 
     def __enter__(self) -> FolderWriter:
-        if self.path.is_dir() and any(self.path.iterdir()) and not (self.path / FEATURES).is_file():
-            raise InputError(f"{self.path} is a folder of something else (no {FEATURES} in it) and is never replaced")
         with ExitStack() as stack:
-            self._folder = stack.enter_context(replacing(self.path, self.force))
-            self._folder.mkdir()
+            self._folder = stack.enter_context(replacing_folder(self.path, KIND, VERSION, self.force))
+            needed = self.rows * (4 * self.dim + sum(dtype.itemsize for dtype in self.types.values()))
+            refuse_full_disk(self._folder, needed)
             self._streams["features"] = self._open(stack, "features", np.dtype(np.float32), (self.rows, self.dim))
             for name, dtype in self.types.items():
                 self._streams[name] = self._open(stack, name, dtype, (self.rows,))

@@ -1,4 +1,4 @@
-"""The folder of a trained model: config.json, weights.safetensors and README.md, the model card.
+"""The folder of a trained model: config.json, weights.safetensors, README.md, the model card, and a manifest.
 
 Read and written with numpy alone, so that a label-free model needs no torch; folders of kinfolk 0.1 are read as well.
 """
@@ -18,10 +18,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialized
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file, existing_folder, flush_to_disk, replacing
+from kinfolk._core.files import existing_file, existing_folder, replacing_folder
 from kinfolk._core.version import __version__
 from kinfolk.formats._common import reading
 
+KIND = "model"  # in the manifest
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "weights.safetensors", "README.md"
 
@@ -56,16 +57,13 @@ def save_model(
     ('metric', {'temperature': 0.1}, {'scale': array([0.5, 2. ], dtype=float32)})
     """
     target = Path(path)
-    _refuse_what_is_no_model(target)
     weights = {name: _array(name, values) for name, values in tensors.items()}
-    with replacing(target, force) as temporary:
-        temporary.mkdir()
+    with replacing_folder(target, KIND, FORMAT_VERSION, force) as temporary:
         try:
             # not save_file, whose file only its owner may read
             (temporary / WEIGHTS).write_bytes(serialized(weights))
         except (SafetensorError, KeyError, ValueError) as error:
             raise InputError(f"{target}: the tensors cannot be written: {error}") from error
-        flush_to_disk(temporary / WEIGHTS)
         facts = {
             "format_version": FORMAT_VERSION,
             "kind": kind,
@@ -75,8 +73,6 @@ def save_model(
         }
         (temporary / CONFIG).write_text(_json(facts), encoding="utf-8")
         (temporary / CARD).write_text(card.rstrip("\n") + "\n", encoding="utf-8")
-        flush_to_disk(temporary / CONFIG)
-        flush_to_disk(temporary / CARD)
 
 
 def load_model(
@@ -120,14 +116,6 @@ def group(tensors: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray
     {'x': array([1.])}
     """
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _refuse_what_is_no_model(target: Path) -> None:
-    """Never delete, not even with force, what was not written here."""
-    if target.is_file():
-        raise InputError(f"{target} is a file: choose another name for the folder of the model")
-    if target.is_dir() and any(target.iterdir()) and not (target / CONFIG).is_file():
-        raise InputError(f"{target} is a folder with other things in it than a model: choose another name")
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:

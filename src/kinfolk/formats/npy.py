@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kinfolk._core.files import replacing
+from kinfolk._core.files import settled
 from kinfolk.features import FeatureSet
 from kinfolk.formats._arrays import map_file, read_file
 from kinfolk.formats._common import reading
 from kinfolk.formats._labels import refuse_foreign_labels
-from kinfolk.formats._sidecar import read_enhanced, write_enhanced
+from kinfolk.formats._sidecar import read_enhanced, replacing_with_sidecar
 
 LARGE = 256 << 20  # float32 files larger than this are memory-mapped instead of read
 
 
 def read(file: Path) -> FeatureSet:
     """Read features; a large float32 file is memory-mapped."""
+    settled(file)
     array = map_file(file, "features")
     if array.dtype != np.float32 or array.nbytes <= LARGE:
         array = read_file(file, "features")
@@ -30,14 +28,10 @@ def read(file: Path) -> FeatureSet:
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write features to X.npy and labels to X.labels.npy; the other columns are lost."""
-    arrays: dict[Path, NDArray[Any]] = {file: fs.features}
-    if fs.labels is not None:
-        arrays[file.with_name(f"{file.stem}.labels.npy")] = fs.labels
-    else:
+    if fs.labels is None:
         refuse_foreign_labels(file)
-    with ExitStack() as stack:
-        temporary = [stack.enter_context(replacing(target, force)) for target in arrays]
-        for path, array in zip(temporary, arrays.values(), strict=True):
-            with path.open("wb") as stream:
-                np.save(stream, array, allow_pickle=False)
-        write_enhanced(stack, fs.enhanced, file, temporary[0], force)
+    labels_file = file.with_name(f"{file.stem}.labels.npy")
+    with replacing_with_sidecar(fs, file, labels_file, force) as (features, labels):
+        np.save(features, fs.features, allow_pickle=False)
+        if labels is not None and fs.labels is not None:
+            np.save(labels, fs.labels, allow_pickle=False)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import replacing
+from kinfolk._core.files import settled
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._common import reading
 from kinfolk.formats._labels import refuse_foreign_labels
-from kinfolk.formats._sidecar import read_enhanced, write_enhanced
+from kinfolk.formats._sidecar import read_enhanced, replacing_with_sidecar
 
 DEFAULT_DIM = 256  # the published MS-Celeb features
 USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)
@@ -20,6 +19,7 @@ USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)
 
 def read(file: Path, dim: int | None = None) -> FeatureSet:
     """Memory-map the vectors; the file must hold a whole number of rows."""
+    settled(file)
     dim = DEFAULT_DIM if dim is None else dim
     with reading(file, "raw float32 vectors"):
         size = file.stat().st_size
@@ -40,12 +40,9 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write vectors to X.bin and labels to X.meta; the other columns and the dimension are lost."""
     if fs.labels is None:
         refuse_foreign_labels(file)
-    with ExitStack() as stack:
-        vectors = stack.enter_context(replacing(file, force))
-        if fs.labels is not None:
-            meta = stack.enter_context(replacing(file.with_suffix(".meta"), force))
+    with replacing_with_sidecar(fs, file, file.with_suffix(".meta"), force) as (vectors, meta):
+        if meta is not None and fs.labels is not None:
             meta.write_text("".join(f"{label}\n" for label in fs.labels.tolist()), encoding="ascii")
         with vectors.open("wb") as stream:
             for _, block in blocks(fs.features):
                 stream.write(np.ascontiguousarray(block, dtype="<f4").data)
-        write_enhanced(stack, fs.enhanced, file, vectors, force)

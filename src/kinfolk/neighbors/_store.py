@@ -1,25 +1,35 @@
-"""Graphs on disk: one `.npz`, a folder that opens memory-mapped, and work that can be taken up again.
+"""Graphs written to disk: one `.npz`, a folder that opens memory-mapped, and work that can be taken up again.
 
-A folder holds indices.npy, similarities.npy and graph.json. While a graph is computed the folder has a hidden name
-beside its final one; progress.json there holds how many rows are done, and the same call continues behind them.
+A folder holds indices.npy, similarities.npy, graph.json and a manifest. While a graph is computed its files are in the
+work folder of the output (`kinfolk._core.outputs`); progress.json there holds how many rows are done and of which data,
+and the same call continues behind them.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
+from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from kinfolk._core.disk import reserve, writing
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import refuse_existing, replacing
+from kinfolk._core.files import replacing, replacing_folder
+from kinfolk._core.outputs import claim
 
+KIND = "graph"  # in the manifest
 VERSION = 1  # of the format; a file with a higher one is refused
 FACTS = ("n_targets", "method", "recall", "square", "version")
+ARRAYS = {"indices": np.int32, "similarities": np.float32}
+PROGRESS, ORDER = "progress.json", "order.npy"
 
 
 class GraphFields(TypedDict):
@@ -33,26 +43,27 @@ class GraphFields(TypedDict):
     square: bool
 
 
-def check_target(path: Path, force: bool) -> None:
-    """Refuse a place where a graph cannot or may not be written, before any work is done."""
-    if path.suffix not in ("", ".npz"):
+def graph_kind(path: str | os.PathLike[str]) -> str | None:
+    """Return the kind of folder that a graph under this name is, None for an `.npz`; other suffixes are refused.
+
+    >>> graph_kind("graph"), graph_kind("graph.npz")
+    ('graph', None)
+    """
+    if Path(path).suffix not in ("", ".npz"):
         raise InputError(f"{path}: a graph is written as .npz, or as a folder under a name without a suffix")
-    if path.suffix == "" and path.is_file():
-        raise InputError(f"{path} is a file: choose another name for the folder of the graph")
-    refuse_existing(path, force)
+    return None if Path(path).suffix else KIND
 
 
 def write_graph(fields: GraphFields, path: str | os.PathLike[str], force: bool = False) -> None:
     """Write a graph to `path`: an `.npz` file, or a folder under a name without a suffix."""
-    check_target(Path(path), force)
-    with replacing(path, force) as temporary:
-        if Path(path).suffix == ".npz":
-            np.savez(temporary, indices=fields["indices"], similarities=fields["similarities"], **_facts(fields))
-        else:
-            temporary.mkdir()
-            np.save(temporary / "indices.npy", fields["indices"])
-            np.save(temporary / "similarities.npy", fields["similarities"])
-            (temporary / "graph.json").write_text(json.dumps(_facts(fields)))
+    if graph_kind(path) is None:
+        with replacing(path, force) as file:
+            np.savez(file, **{name: fields[name] for name in ARRAYS}, **_facts(fields))  # type: ignore[literal-required]
+        return
+    with replacing_folder(path, KIND, VERSION, force) as folder:
+        for name in ARRAYS:
+            np.save(folder / f"{name}.npy", fields[name])  # type: ignore[literal-required]
+        (folder / "graph.json").write_text(json.dumps(_facts(fields)))
 
 
 def _facts(fields: GraphFields) -> dict[str, Any]:
@@ -76,29 +87,29 @@ class PartialGraph:
     done: int
 
     @classmethod
+    @contextmanager
     def open(
-        cls, target: str | os.PathLike[str], order: NDArray[np.int64], k: int, fingerprint: str, force: bool
-    ) -> PartialGraph:
-        """Start, or take up what an interrupted run with the same fingerprint left."""
-        path = Path(target)
-        refuse_existing(path, force)
-        folder = path.with_name(f".{path.name}.partial")
-        state = folder / "progress.json"
-        done = 0
-        if state.exists():
-            saved = json.loads(state.read_text())
-            done = saved["done"] if saved["fingerprint"] == fingerprint else 0
-        folder.mkdir(parents=True, exist_ok=True)
-        mode = "r+" if done else "w+"
-        if done:
-            order = np.load(folder / "order.npy")
-        else:
-            np.save(folder / "order.npy", order)
-        arrays = [
-            np.lib.format.open_memmap(folder / f"{name}.npy", mode=mode, dtype=dtype, shape=(len(order), k))
-            for name, dtype in (("indices", np.int32), ("similarities", np.float32))
-        ]
-        return cls(folder, path, arrays[0], arrays[1], order, fingerprint, done)
+        cls,
+        target: str | os.PathLike[str],
+        order: NDArray[np.int64],
+        k: int,
+        fingerprint: str,
+        force: bool,
+        inputs: Iterable[str | os.PathLike[str]] = (),
+    ) -> Iterator[PartialGraph]:
+        """Start, or take up what an interrupted run with the same fingerprint left; others wait until the block ends.
+
+        The space of all rows is reserved here: a disk that is too small is refused before the work.
+        """
+        with claim(target, force=force, kind=graph_kind(target), inputs=inputs) as work:
+            folder = work / "partial"
+            done = _done(folder, len(order), k, fingerprint)
+            if done:
+                order = np.load(folder / ORDER)
+            else:
+                _begin(folder, order, k)
+            arrays = [np.load(folder / f"{name}.npy", mmap_mode="r+") for name in ARRAYS]
+            yield cls(folder, Path(target), arrays[0], arrays[1], order, fingerprint, done)
 
     def write(self, indices: NDArray[np.int32], similarities: NDArray[np.float32]) -> None:
         """Add the next rows and note that they are safe."""
@@ -107,23 +118,68 @@ class PartialGraph:
         self.indices.flush()
         self.similarities.flush()
         self.done += len(indices)
-        with replacing(self.folder / "progress.json", force=True) as temporary:
+        with replacing(self.folder / PROGRESS, force=True) as temporary:
             temporary.write_text(json.dumps(dict(done=self.done, fingerprint=self.fingerprint)))
 
     def finish(self, fields: GraphFields, force: bool) -> None:
         """Give the graph its final name and remove the working files."""
-        if self.target.suffix == ".npz":
+        if graph_kind(self.target) is None:
             write_graph(fields, self.target, force=force)
         else:
-            self._rename(fields, force)
-        for leftover in self.folder.glob("*"):
-            leftover.unlink()
-        if self.folder.exists():
-            self.folder.rmdir()
+            with replacing_folder(self.target, KIND, VERSION, force) as folder:
+                (folder / "graph.json").write_text(json.dumps(_facts(fields)))
+                for name in ARRAYS:
+                    (self.folder / f"{name}.npy").rename(folder / f"{name}.npy")
+        shutil.rmtree(self.folder)
 
-    def _rename(self, fields: GraphFields, force: bool) -> None:
-        (self.folder / "graph.json").write_text(json.dumps(_facts(fields)))
-        with replacing(self.target, force=force) as temporary:
-            self.folder.replace(temporary)
-            for working_file in ("progress.json", "order.npy"):
-                (temporary / working_file).unlink()
+
+def _begin(folder: Path, order: NDArray[np.int64], k: int) -> None:
+    """Make the files of a new graph, their space reserved."""
+    _clear(folder)
+    try:
+        with writing(folder):
+            folder.mkdir()
+            np.save(folder / ORDER, order)
+        for name, dtype in ARRAYS.items():
+            _reserve_array(folder / f"{name}.npy", (len(order), k), np.dtype(dtype))
+    except BaseException:
+        _clear(folder)
+        raise
+
+
+def _clear(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        shutil.rmtree(folder)
+
+
+def _reserve_array(file: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    with writing(file), file.open("wb") as stream:
+        npy_format.write_array_header_1_0(stream, header)
+        start = stream.tell()
+    first = file.read_bytes()
+    file.unlink()
+    reserve(file, start + shape[0] * shape[1] * dtype.itemsize)
+    with file.open("rb+") as stream:
+        stream.write(first)
+
+
+def _done(folder: Path, rows: int, k: int, fingerprint: str) -> int:
+    """Return how many rows of this very work are done; 0 where any of its files is missing, a link or damaged."""
+    names = (PROGRESS, ORDER, *(f"{name}.npy" for name in ARRAYS))
+    if folder.is_symlink() or any((folder / name).is_symlink() or not (folder / name).is_file() for name in names):
+        return 0
+    try:
+        saved = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+        order = np.load(folder / ORDER)
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+    except (ValueError, OSError, EOFError):
+        return 0
+    fits = all(array.shape == (rows, k) and array.dtype == ARRAYS[name] for name, array in arrays.items())
+    fits = fits and order.shape == (rows,) and np.array_equal(np.sort(order), np.arange(rows))
+    if not fits or not isinstance(saved, dict) or saved.get("fingerprint") != fingerprint:
+        return 0
+    done = saved.get("done")
+    return done if type(done) is int and 0 <= done <= rows else 0

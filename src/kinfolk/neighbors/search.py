@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -13,10 +12,12 @@ from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_choice, is_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.outputs import check_target
 from kinfolk._core.progress import progress
-from kinfolk.features import Matrix, UnitRows, as_matrix, unit_rows
+from kinfolk._core.version import __version__
+from kinfolk.features import Matrix, UnitRows, as_matrix, blocks, unit_rows
 from kinfolk.neighbors._ranking import rank_candidates
-from kinfolk.neighbors._store import PartialGraph, check_target
+from kinfolk.neighbors._store import PartialGraph, graph_kind
 from kinfolk.neighbors.exact import ExactSearch
 from kinfolk.neighbors.graph import NeighborGraph
 from kinfolk.neighbors.ivf import IvfSearch
@@ -90,7 +91,7 @@ def knn_graph(
     rows, query_rows = as_matrix(X), None if queries is None else as_matrix(queries)
     _check_arguments(rows, query_rows, k, method, recall)
     if out is not None:
-        check_target(Path(out), force)
+        check_target(out, force=force, kind=graph_kind(out))
     unit = unit_rows(X if isinstance(X, UnitRows) else rows)
     unit_queries = None if query_rows is None else unit_rows(queries if isinstance(queries, UnitRows) else query_rows)
     search = _choose(unit, unit_queries, k, method, recall, seed, show_progress)
@@ -101,14 +102,14 @@ def knn_graph(
             indices[found], similarities[found] = nearest, cosines
         return NeighborGraph(indices, similarities, len(unit), search.method, search.recall, square=queries is None)
     fingerprint = _fingerprint(rows, query_rows, k, method, recall, seed)
-    partial = PartialGraph.open(out, order, k, fingerprint, force)
-    remaining = _neighbors(search, unit, unit_queries, partial.order, k, show_progress, partial.done)
-    for _, nearest, cosines in remaining:
-        partial.write(nearest, cosines)
-    graph = NeighborGraph(
-        partial.indices, partial.similarities, len(unit), search.method, search.recall, square=queries is None
-    )
-    partial.finish(graph.fields(), force)
+    with PartialGraph.open(out, order, k, fingerprint, force) as partial:
+        remaining = _neighbors(search, unit, unit_queries, partial.order, k, show_progress, partial.done)
+        for _, nearest, cosines in remaining:
+            partial.write(nearest, cosines)
+        graph = NeighborGraph(
+            partial.indices, partial.similarities, len(unit), search.method, search.recall, square=queries is None
+        )
+        partial.finish(graph.fields(), force)
     return NeighborGraph.load(out)
 
 
@@ -163,10 +164,10 @@ def _check_arguments(rows: NDArray, query_rows: NDArray | None, k: int, method: 
 
 
 def _fingerprint(rows: NDArray, query_rows: NDArray | None, k: int, method: str, recall: float, seed: int) -> str:
-    """Return a name for this piece of work: its settings and a sample of its rows."""
-    digest = hashlib.sha256(repr((k, method, recall, seed)).encode())
+    """Return a name for this piece of work: its settings and all of its rows."""
+    digest = hashlib.sha256(repr((__version__, k, method, recall, seed)).encode())
     for matrix in (rows,) if query_rows is None else (rows, query_rows):
-        sample = np.unique(np.linspace(0, len(matrix) - 1, 256).astype(int))
         digest.update(repr((matrix.shape, matrix.dtype.str)).encode())
-        digest.update(np.ascontiguousarray(matrix[sample]).tobytes())
+        for _, block in blocks(matrix):
+            digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()

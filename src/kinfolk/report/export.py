@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from kinfolk._core.files import refuse_existing, replacing
+from kinfolk._core.files import added, adding, record, replacing
+from kinfolk._core.outputs import refuse_existing
 from kinfolk.experiments.markdown import markdown
 from kinfolk.experiments.results import ExperimentResult, Table
 from kinfolk.report.charts import draw_chart
@@ -38,13 +39,13 @@ LATEX = {
 }
 
 Write = Callable[[Path], object]
-MADE = ".kinfolk-report"
+KIND = "figures"  # in the manifest of the folder
 
 
 def export_run(results: Iterable[ExperimentResult], folder: str | os.PathLike[str], force: bool = False) -> list[Path]:
     """Write every chart and table of a run into a folder and return the files; other files there are left alone.
 
-    What an earlier call has written there is replaced; a list in the folder names these files.
+    What an earlier call has written there is replaced: the manifest of the folder names it.
 
     >>> import tempfile
     >>> table = Table(data="digits", head=("", "mAP"), rows=(("raw", "**66.0**"),))
@@ -59,14 +60,13 @@ def export_run(results: Iterable[ExperimentResult], folder: str | os.PathLike[st
         for stem, suffixes, write in _parts(result):
             free = _free_stem(Path(folder) / stem, suffixes, writes)
             writes |= {free.with_name(free.name + suffix): write for suffix in suffixes}
-    made = Path(folder) / MADE
-    ours = set(made.read_text(encoding="utf-8").splitlines()) if made.exists() else set()
-    for file in writes:
-        refuse_existing(file, force or file.name in ours)
-    for file, write in writes.items():
-        write(file)
-    with replacing(made, force=True) as temporary:
-        temporary.write_text("\n".join(sorted(ours | {file.name for file in writes})), encoding="utf-8")
+    with adding(folder, KIND) as place:
+        ours = added(place, KIND)
+        for file in writes:
+            refuse_existing(file, force or file.name in ours)
+        for file, write in writes.items():
+            write(file)
+        record(place, KIND, [file.name for file in writes])
     return list(writes)
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file, flush_to_disk, replacing
+from kinfolk._core.files import CHECKPOINTS, existing_file, record, replacing
 from kinfolk.formats._common import reading
 from kinfolk.training.log import LogRow
 
@@ -80,15 +80,13 @@ class Checkpoints:
     """
 
     def __init__(self, folder: str | os.PathLike[str], every: int = 50, *, fingerprint: str) -> None:
-        """Refuse a folder with the checkpoints of another fit, and delete temporary files of a fit that was killed."""
+        """Refuse a folder with the checkpoints of another fit."""
         check_whole("every", every)
         self.folder, self.every, self.fingerprint = Path(folder), every, fingerprint
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file, a folder for checkpoints was expected")
         for file in sorted(self.folder.glob("[!.]*.safetensors")):
             self._check_metadata(file, _metadata(file))
-        for leftover in self.folder.glob(".*.tmp.safetensors"):
-            leftover.unlink()
 
     def load(self, stage: str) -> StageState | None:
         """Return the last saved state of a stage, or None when there is none."""
@@ -111,6 +109,7 @@ class Checkpoints:
         metadata["checksum"] = _checksum(metadata, tensors)
         with replacing(self._file(stage), force=True) as temporary:
             write_tensors(temporary, tensors, metadata)
+        record(self.folder, CHECKPOINTS, [self._file(stage).name])
 
     def _file(self, stage: str) -> Path:
         return self.folder / f"{stage}.safetensors"
@@ -168,14 +167,13 @@ def parameter_names(optimizer: torch.optim.Optimizer, module: nn.Module) -> list
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file and flush it to disk."""
+    """Write a safetensors file."""
     try:
         # tied weights share memory, which the format does not support: each name gets its own copy
         own = {name: t.detach().cpu().clone(memory_format=torch.contiguous_format) for name, t in tensors.items()}
         save_file(own, file, metadata=metadata)
     except (SafetensorError, RuntimeError, ValueError) as error:
         raise InputError(f"{file.parent}: the tensors cannot be written: {error}") from error
-    flush_to_disk(file)
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:

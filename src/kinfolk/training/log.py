@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from kinfolk._core.errors import InputError, MissingExtraError
-from kinfolk._core.files import replacing
+from kinfolk._core.files import CHECKPOINTS, record, replacing
 from kinfolk.formats._common import reading
 
 HEADER = "stage,step,loss,lr,score,seconds"
@@ -80,6 +80,7 @@ class TrainingLog:
             lines = [HEADER, *self._lines_of_other_stages(stage), *(_line(stage, row) for row in rows)]
             with replacing(self.file, force=True) as temporary:
                 temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+            record(self.file.parent, CHECKPOINTS, [], growing=[self.file.name])
 
     def add(self, stage: str, row: LogRow) -> None:
         """Append the next row of a stage that has begun."""
@@ -100,6 +101,7 @@ class TrainingLog:
                 writer = self._writers.pop(name, None)
                 if writer is not None:
                     writer.close()
+                    self._record_events(name)
 
     def _lines_of_other_stages(self, stage: str) -> list[str]:
         if self.file is None or not self.file.exists():
@@ -119,6 +121,12 @@ class TrainingLog:
         for name, value in (("loss", row["loss"]), ("lr", row["lr"]), ("score", row["score"])):
             if value is not None:
                 self._writers[stage].add_scalar(name, value, row["step"])
+
+    def _record_events(self, stage: str) -> None:
+        assert self.file is not None
+        folder = self.file.parent
+        events = (path for path in (folder / "tensorboard" / stage).rglob("*") if path.is_file())
+        record(folder, CHECKPOINTS, [], growing=[path.relative_to(folder).as_posix() for path in events])
 
 
 def _line(stage: str, row: LogRow) -> str:

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kinfolk._core.errors import InputError
+from kinfolk._core.outputs import check_target, claim, refuse_existing
+
+HOLD = """
+import sys
+from kinfolk._core.outputs import claim
+with claim(sys.argv[1]) as work:
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def holder(target: Path) -> subprocess.Popen[str]:
+    """Return another process that holds the lock of a target until its input is closed."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_another_process_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
+    target = tmp_path / "a.csv"
+    with holder(target) as process:
+        with pytest.raises(InputError, match=r"a.csv is being written by another process"), claim(target):
+            raise AssertionError("the block must not run")
+        process.communicate()
+    with claim(target):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "a.csv"
+    with holder(target) as process:
+        process.kill()
+    with claim(target):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_temporary_files_of_a_killed_run_go_and_others_stay(tmp_path: Path) -> None:
+    work = tmp_path / ".a.kinfolk"
+    (work / "new-0123abcd").mkdir(parents=True)
+    (work / "new-0123abcd" / "half.npy").touch()
+    (work / "new-0123abce.npy").touch()
+    (work / "partial").mkdir()
+    (work / "a users own.txt").write_text("mine")
+    (tmp_path / "victim.txt").write_text("mine")
+    (work / "new-0123abcf.npy").symlink_to(tmp_path / "victim.txt")
+    with claim(tmp_path / "a"):
+        assert names(work) == ["a users own.txt", "lock", "partial"]
+    assert names(work) == ["a users own.txt", "partial"]
+    assert (tmp_path / "victim.txt").read_text() == "mine"
+
+
+def test_one_thread_may_claim_twice_and_two_may_not(tmp_path: Path) -> None:
+    target, refused = tmp_path / "a.csv", []
+
+    def other() -> None:
+        try:
+            with claim(target):
+                pass
+        except InputError as error:
+            refused.append(str(error))
+
+    with claim(target) as work, claim(target) as again:
+        assert work == again
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert "is being written" in refused[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["work", "lock"])
+def test_links_planted_where_kinfolk_works_are_not_followed(tmp_path: Path, place: str) -> None:
+    work, victim = tmp_path / ".a.csv.kinfolk", tmp_path / "victim"
+    victim.mkdir()
+    (victim / "mine.txt").write_text("mine")
+    if place == "work":
+        work.symlink_to(victim)
+    else:
+        work.mkdir()
+        (work / "lock").symlink_to(victim / "mine.txt")
+    with pytest.raises(InputError), claim(tmp_path / "a.csv"):
+        raise AssertionError("the block must not run")
+    assert (victim / "mine.txt").read_text() == "mine"
+    assert names(victim) == ["mine.txt"]
+
+
+def test_inputs_are_never_outputs(tmp_path: Path) -> None:
+    (tmp_path / "set.kf").mkdir()
+    (tmp_path / "set.kf" / "features.npy").touch()
+    (tmp_path / "x.npy").touch()
+    (tmp_path / "y.npy").symlink_to(tmp_path / "x.npy")
+    (tmp_path / "z.npy").hardlink_to(tmp_path / "x.npy")
+    for output in ("x.npy", "y.npy", "z.npy"):
+        with pytest.raises(InputError, match=r"would replace .*x.npy, which is read here"):
+            check_target(tmp_path / output, force=True, inputs=[None, tmp_path / "x.npy"])
+    with pytest.raises(InputError):
+        check_target(tmp_path, force=True, kind="graph", inputs=[tmp_path / "set.kf"])
+    check_target(tmp_path / "other.npy", inputs=[tmp_path / "x.npy", tmp_path / "missing.npy"])
+
+
+def test_a_place_that_cannot_be_written_is_found_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written: Not a directory"), claim(tmp_path / "file" / "a.csv"):
+        pass
+    with pytest.raises(InputError, match="is a folder"), claim(tmp_path):
+        pass
+    with pytest.raises(InputError, match="cannot be written: File name too long"), claim(tmp_path / ("n" * 260)):
+        pass
+
+
+def test_refuse_existing(tmp_path: Path) -> None:
+    refuse_existing(tmp_path / "none", force=False)
+    refuse_existing(tmp_path, force=False)  # empty
+    (tmp_path / "dangling").symlink_to(tmp_path / "none")
+    refuse_existing(tmp_path, force=True)
+    for path in (tmp_path, tmp_path / "dangling"):
+        with pytest.raises(InputError, match="exists already"):
+            refuse_existing(path, force=False)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"new-0123abcd.npy": "../../x"}', '{"../x": "a.npy"}', '{"new-1": 3}'])
+def test_a_damaged_list_of_names_is_refused(tmp_path: Path, content: str) -> None:
+    work = tmp_path / ".a.npy.kinfolk"
+    work.mkdir()
+    (work / "commit.json").write_text(content)
+    with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
+        pass
+    with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
+        pass  # the first refusal gave the lock back
