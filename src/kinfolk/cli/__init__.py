@@ -21,6 +21,7 @@ from kinfolk.cli import (
     evaluate,
     generate,
     knn,
+    options,
     report,
     reproduce,
     rerank,
@@ -71,7 +72,7 @@ for module in (
     doctor,
 ):
     name = module.__name__.rsplit(".", 1)[-1]
-    app.command(name)(getattr(module, name))
+    app.command(name)(options.holding_outputs(getattr(module, name)))
 
 
 class _Interrupted(Exception):  # noqa: N818

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from rich.console import Console
 
@@ -25,12 +26,26 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
+_outputs: ContextVar[ExitStack] = ContextVar("outputs")  # of the command that runs
+
 
 def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> FeatureSet:
     """Load a feature set the way every command does."""
     from kinfolk.formats import load
 
     return load(path, labels=labels, dim=dim, part=part)
+
+
+def holding_outputs(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command keep its outputs locked until it ends; typer itself has no public place for that."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **named: Any) -> None:
+        with ExitStack() as stack:
+            _outputs.set(stack)
+            command(*arguments, **named)
+
+    return run
 
 
 def output(
@@ -40,7 +55,7 @@ def output(
     from kinfolk._core.outputs import claim
 
     if path is not None:
-        click.get_current_context().with_resource(claim(path, force=force, kind=kind, inputs=inputs))
+        _outputs.get().enter_context(claim(path, force=force, kind=kind, inputs=inputs))
 
 
 def feature_kind(path: Path) -> str | None:
