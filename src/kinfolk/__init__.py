@@ -10,7 +10,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kinfolk._core.errors import InputError, KinfolkError, MissingExtraError
+from kinfolk._core.errors import DiskFullError, InputError, KinfolkError, MissingExtraError
 from kinfolk._core.version import __version__
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load
@@ -40,6 +40,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "DiskFullError",
     "FeatureSet",
     "GraphEnhancer",
     "InputError",

@@ -67,7 +67,8 @@ def test_knn_writes_a_graph_and_says_what_it_measured(kinfolk, features, tmp_pat
         (["knn", "x.npz", "--k", "60", "-o", "g.npz"], "k must be a whole number from 1 to 59 for 60 rows, not 60"),
         (["knn", "x.npz", "--part", "dev", "-o", "g.npz"], "unknown part 'dev'"),
         (["knn", "x.npz", "--method", "magic", "-o", "g.npz"], "method must be one of"),
-        (["convert", "x.npz", "x.npz"], "exists already"),
+        (["convert", "x.npz", "x.npz"], "would replace x.npz, which is read here"),
+        (["cluster", "x.npz", "-o", "here.csv"], "exists already"),
         (["convert", "x.npz", "x.docx"], "docx"),
         (["knn", "x.npz", "--k", "5", "-o", "g.csv"], "a graph is written as .npz"),
         (["theory", "--plot", "t.xyz"], ".png, .svg or .pdf"),
@@ -78,6 +79,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
     kinfolk, features, tmp_path, monkeypatch, arguments, sentence
 ):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.csv").write_text("mine")
     before = sorted(p.name for p in tmp_path.rglob("*"))
     code, out, err = kinfolk(*arguments)
     assert code == 2
@@ -119,7 +121,7 @@ def test_ctrl_c_says_what_to_do(kinfolk, features, tmp_path, monkeypatch):
 
 def test_a_place_that_cannot_be_written_is_named(kinfolk, features):
     code, _, err = kinfolk("theory", "--plot", "/proc/tests.png")
-    assert code == 1
+    assert code == 2
     assert "/proc" in err
     assert len(err.strip().splitlines()) == 1
 

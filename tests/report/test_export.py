@@ -32,7 +32,7 @@ def test_every_part_has_its_files_and_others_are_left_alone(tmp_path):
     ]
     assert all(file.read_bytes().startswith(STARTS[file.suffix]) for file in files)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [*(file.name for file in files), "mine.txt", ".kinfolk-report"]
+        [*(file.name for file in files), "mine.txt", "manifest.json"]
     )
 
 

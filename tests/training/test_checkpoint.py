@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.files import CHECKPOINTS, adding
 from kinfolk.training import Checkpoints, LogRow, StageState
 from kinfolk.training.checkpoint import optimizer_tensors, restore_optimizer
 
@@ -107,7 +108,8 @@ def test_other_safetensors_are_refused(tmp_path, metadata):
 
 def test_another_run(tmp_path):
     Checkpoints(tmp_path, fingerprint="x").save("s", STATE)
-    leftover = tmp_path / ".s.0123abcd.tmp.safetensors"
+    leftover = tmp_path / ".s.safetensors.kinfolk" / "new-0123abcd.safetensors"
+    leftover.parent.mkdir()
     leftover.touch()
     with pytest.raises(InputError, match=r"holds checkpoints of another run \(different data or settings\): choose"):
         Checkpoints(tmp_path, fingerprint="y")
@@ -116,10 +118,12 @@ def test_another_run(tmp_path):
 
 def test_old_temporary_files_go(tmp_path):
     Checkpoints(tmp_path, fingerprint="x").save("s", STATE)
-    (tmp_path / ".s.0123abcd.tmp.safetensors").write_bytes(b"half")
+    (tmp_path / ".s.safetensors.kinfolk").mkdir()
+    (tmp_path / ".s.safetensors.kinfolk" / "new-0123abcd.safetensors").write_bytes(b"half")
     (tmp_path / "notes.txt").touch()
-    assert same_bits(Checkpoints(tmp_path, fingerprint="x").load("s"), STATE)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.txt", "s.safetensors"]
+    with adding(tmp_path, CHECKPOINTS):
+        assert same_bits(Checkpoints(tmp_path, fingerprint="x").load("s"), STATE)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["manifest.json", "notes.txt", "s.safetensors"]
 
 
 def test_a_failed_write_keeps_the_checkpoint_before(tmp_path, monkeypatch):
@@ -134,7 +138,7 @@ def test_a_failed_write_keeps_the_checkpoint_before(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save("s", StageState(step=9))
     assert same_bits(checkpoints.load("s"), STATE)
-    assert [file.name for file in tmp_path.iterdir()] == ["s.safetensors"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["manifest.json", "s.safetensors"]
 
 
 def test_where_and_how_often(tmp_path):

@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kinfolk._core.disk import exchange, flush_names, flush_to_disk, writing
@@ -132,6 +132,7 @@ def adding(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     if manifest is not None and manifest.kind != kind:
         raise InputError(f"{path} holds {manifest.kind}, not {kind}: choose another folder")
     with locked(folder, folder / ".kinfolk"):
+        _settle_all(folder)
         yield folder
 
 
@@ -183,6 +184,14 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if file.stat().st_size == 0:
         raise InputError(f"{file} is empty (0 bytes)")
     return file
+
+
+def _settle_all(folder: Path) -> None:
+    """Finish or remove what killed runs left of the files of a folder."""
+    for work in folder.glob(".?*.kinfolk"):
+        target = folder / work.name.removeprefix(".").removesuffix(".kinfolk")
+        with suppress(InputError), locked(target, work):  # one that is being written is nobody's leftover
+            pass
 
 
 def _put_files(temporaries: Sequence[Path], targets: Sequence[Path], force: bool) -> None:

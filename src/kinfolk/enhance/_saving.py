@@ -30,7 +30,7 @@ def save_enhancer(e: GraphEnhancer, path: str | os.PathLike[str], force: bool = 
     >>> folder = tempfile.mkdtemp() + "/model"
     >>> save_enhancer(kf.GraphEnhancer(k=2).fit(np.eye(5) + 0.1), folder)
     >>> sorted(os.listdir(folder))
-    ['README.md', 'config.json', 'weights.safetensors']
+    ['README.md', 'config.json', 'manifest.json', 'weights.safetensors']
     """
     config = dict(
         parameters=plain_parameters(e.get_params()),
