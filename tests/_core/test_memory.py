@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from kinfolk._core import memory
-from kinfolk._core.memory import available_memory_gib, peak_memory_gib, total_memory_gib
+from kinfolk._core.errors import InputError
+from kinfolk._core.memory import available_memory_gib, peak_memory_gib, refuse_more_than_memory, total_memory_gib
 
 HOLD = """
 import numpy as np
@@ -38,3 +39,17 @@ def test_a_machine_without_proc(monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:    3145728 kB\n")
     assert available_memory_gib() == 3
     assert total_memory_gib() > 0
+
+
+def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    (tmp_path / "meminfo").write_text("MemAvailable:    3145728 kB\n")
+    refuse_more_than_memory(3 << 30, "it")
+    with pytest.raises(InputError, match=r"it would take 4.0 GiB of memory, but only 3.0 GiB are free"):
+        refuse_more_than_memory(4 << 30, "it")
+
+
+def test_without_proc_the_memory_of_the_machine_is_the_limit(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
+    with pytest.raises(InputError, match="would take"):
+        refuse_more_than_memory(round(total_memory_gib() + 1) << 30, "it")

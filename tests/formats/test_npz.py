@@ -59,6 +59,10 @@ def test_an_object_array_is_named(field: str, tmp_path: Path) -> None:
         ({"features": np.eye(2), "labels": np.array([0.5, 1])}, r"labels must be int64, not float64"),
         ({"features": np.eye(2), "query": np.array([0, 1])}, r"query must be bool, not int64"),
         ({"features": np.eye(2), "part": np.array([0, 2])}, r"part_index: row 0 is 0"),
+        (
+            {"features": np.eye(2), "part": np.array([0, 1]), "part_names": np.array(["a", "a"])},
+            r"the part 'a' is named twice in part_names",
+        ),
         ({"features": np.eye(2), "part_names": np.arange(2)}, r"part_names must be a list of texts"),
     ],
 )

@@ -7,6 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
+from kinfolk._core.errors import InputError
+
 GIB = 1 << 30
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 
@@ -52,6 +54,19 @@ def available_memory_gib() -> float | None:
     if not MEMINFO.is_file():
         return None
     return _kib(MEMINFO, "MemAvailable") * 1024 / GIB
+
+
+def refuse_more_than_memory(needed: int, what: str) -> None:
+    """Raise InputError if `needed` bytes are more than the memory that is free: before they are allocated.
+
+    >>> refuse_more_than_memory(1 << 60, "features of a.npz")
+    Traceback (most recent call last):
+    kinfolk.InputError: features of a.npz would take 1,073,741,824.0 GiB of memory, but only ... GiB are free
+    """
+    free = available_memory_gib()
+    most = total_memory_gib() if free is None else free
+    if needed > most * GIB:
+        raise InputError(f"{what} would take {needed / GIB:,.1f} GiB of memory, but only {most:,.1f} GiB are free")
 
 
 def _kib(file: Path, field: str) -> int:

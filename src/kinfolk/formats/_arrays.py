@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import BLOCK_BYTES
 from kinfolk.formats._common import reading
 
@@ -69,8 +70,9 @@ def read_header(stream: IO[bytes], size: int, field: str) -> Header:
 
 
 def read_array(stream: IO[bytes], size: int, field: str) -> NDArray[Any]:
-    """Read an npy file of `size` bytes from a stream, block after block."""
+    """Read an npy file of `size` bytes from a stream, block after block; one larger than the memory is refused."""
     header = read_header(stream, size, field)
+    refuse_more_than_memory(header.nbytes, field)
     array = np.empty(header.shape, header.dtype, order=header.order)
     if header.nbytes:
         into = array.reshape(-1, order="A").view(np.uint8)

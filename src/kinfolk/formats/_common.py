@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,8 @@ def reading(file: Path, kind: str) -> Iterator[None]:
         raise InputError(f"{file}: {error}") from error
     except PermissionError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    except MemoryError as error:
+        raise InputError(f"{file} does not fit into the memory that is free, or is damaged") from error
     except Exception as error:  # the libraries raise many kinds of errors on damaged files
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"{file} cannot be read as {kind}, it may be damaged or truncated: {reason}") from error
@@ -67,6 +70,9 @@ def assemble(
     labels = fields.get("labels")
     if labels is not None and labels.dtype.kind == "U":
         fields["labels"], label_names = labels_from_texts(labels.tolist())
+    twice = [name for name, count in Counter(part_names).items() if count > 1]
+    if twice:
+        raise InputError(f"the part {twice[0]!r} is named twice in part_names; a name is of one part")
     return FeatureSet(
         features,
         **fields,

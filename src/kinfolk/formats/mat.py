@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet, as_matrix
 from kinfolk.formats._common import as_vector, assemble, reading
 
@@ -35,6 +36,7 @@ VALUES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"
 OTHER_CLASSES = {1: "a cell array", 2: "a struct", 3: "an object", 4: "text", 5: "sparse"}
 NUMERIC_CLASSES = range(6, 16)
 COMPLEX = 0x0800
+NAME_AT_LATEST = 4096  # bytes of a compressed matrix that are looked at to find its name, which comes before its values
 
 
 def read(file: Path) -> FeatureSet:
@@ -92,6 +94,7 @@ def _assemble(content: dict[str, NDArray[Any]]) -> FeatureSet:
                 )
         found[field] = np.concatenate([vectors[side] for side in SIDES])
     found["query"] = np.arange(len(sides["query"]) + len(sides["gallery"])) < len(sides["query"])
+    refuse_more_than_memory(sum(side.nbytes for side in sides.values()), "queries and gallery together")
     features = np.concatenate([sides[side] for side in SIDES])
     return assemble(features, found, enhanced=content.get("enhanced", False))
 
@@ -109,10 +112,33 @@ def read_variables(data: bytes, wanted: Collection[str]) -> dict[str, NDArray[An
     while at < len(data):
         kind, body, at = _element(view, at, order)
         if kind == COMPRESSED:
-            kind, body, _ = _element(memoryview(zlib.decompress(body)), 0, order)
+            kind, body = _decompressed(body, order, wanted)
         if kind == MATRIX:
             found |= _matrix(body, order, wanted)
     return found
+
+
+def _decompressed(packed: memoryview, order: str, wanted: Collection[str]) -> tuple[int, memoryview]:
+    """Return the kind and the bytes of a compressed element; one that is not wanted is not decompressed."""
+    start = memoryview(zlib.decompressobj().decompress(packed, NAME_AT_LATEST))
+    if len(start) < 8:
+        raise InputError("the file is truncated in the middle of an element")
+    kind, promised = struct.unpack_from(f"{order}II", start)
+    if kind != MATRIX or _name(start[8:], order)[0] not in wanted:
+        return 0, start[:0]
+    refuse_more_than_memory(promised, "a variable")
+    # never more than the promise, whatever the compressed bytes hold
+    whole = zlib.decompressobj().decompress(packed, promised + 8)
+    kind, body, _ = _element(memoryview(whole), 0, order)
+    return kind, body
+
+
+def _name(body: memoryview, order: str) -> tuple[str, int]:
+    """Return the name of a matrix, its third element, and where the values begin."""
+    at = 0
+    for _ in range(3):
+        _, found, at = _element(body, at, order)
+    return bytes(found).decode("latin-1"), at
 
 
 def _element(data: memoryview, at: int, order: str) -> tuple[int, memoryview, int]:
@@ -135,8 +161,7 @@ def _element(data: memoryview, at: int, order: str) -> tuple[int, memoryview, in
 def _matrix(body: memoryview, order: str, wanted: Collection[str]) -> dict[str, NDArray[Any]]:
     _, flags, at = _element(body, 0, order)
     _, shape, at = _element(body, at, order)
-    _, name_bytes, at = _element(body, at, order)
-    name = bytes(name_bytes).decode("latin-1")
+    name, at = _name(body, order)
     if name not in wanted:
         return {}
     flag = struct.unpack_from(f"{order}I", flags)[0]

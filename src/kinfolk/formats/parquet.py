@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.files import replacing
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, recognise, texts
 
 LIST_TITLES = ("features", "embedding", "embeddings")
 NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 METADATA = b"kinfolk"
+WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}  # bytes of a value; 8 for the others
 
 
 def read(file: Path) -> FeatureSet:
@@ -27,7 +29,9 @@ def read(file: Path) -> FeatureSet:
         titles = source.schema_arrow.names
         places = recognise(titles)
         titles_of_features = _feature_titles(titles)
-        table = source.read(columns=[*titles_of_features, *(titles[place] for place in places.values())])
+        chosen = [*titles_of_features, *(titles[place] for place in places.values())]
+        refuse_more_than_memory(_promised_bytes(source.metadata, chosen), "the table")
+        table = source.read(columns=chosen)
         if table.num_rows == 0:
             raise InputError("the table has no rows")
         table.validate(full=True)
@@ -70,6 +74,20 @@ def _pyarrow() -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingExtraError("parquet", "pyarrow") from error
     return pa, pq
+
+
+def _promised_bytes(metadata: Any, titles: list[str]) -> int:
+    """Return what the chosen columns take once decoded, and their float32 copy: repeated values are stored once."""
+    chosen, promised = set(titles), 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for place in range(metadata.num_columns):
+            column = row_group.column(place)
+            if column.path_in_schema.split(".", maxsplit=1)[0] in chosen:
+                width = WIDTHS.get(column.physical_type, 8)
+                promised += max(column.num_values * width, column.total_uncompressed_size)
+                promised += 4 * column.num_values  # the copy
+    return promised
 
 
 def _feature_titles(titles: list[str]) -> list[str]:
