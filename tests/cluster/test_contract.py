@@ -142,3 +142,23 @@ def test_the_checks_of_scikit_learn(own_sentences):
 )
 def test_the_checks_of_scikit_learn_for_every_clusterer(clusterer, own_sentences):
     assert failed_checks(clusterer, NOT_MEANT | own_sentences) == []
+
+
+@every
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**30])
+def test_absurd_numbers_are_refused_before_the_rows_are_looked_at(clusterer, value):
+    numbers = [
+        name
+        for name, default in clone(clusterer).get_params().items()
+        if isinstance(default, int | float) and not isinstance(default, bool)
+    ]
+    for name in numbers:
+        with pytest.raises(kf.InputError, match=name):
+            clone(clusterer).set_params(**{name: value}).fit("no rows at all")
+
+
+@every
+def test_seeds_below_zero_are_refused(clusterer):
+    if "random_state" in clusterer.get_params():
+        with pytest.raises(kf.InputError, match="random_state must be a whole number from 0 on, not -1"):
+            clone(clusterer).set_params(random_state=-1).fit(np.eye(4))

@@ -33,7 +33,7 @@ def test_dbscan_is_that_of_scikit_learn_on_the_same_edges(reference, seed, eps, 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (dict(eps=-1), "eps must not be negative"),
+        (dict(eps=-1), "eps must be a number from 0 on"),
         (dict(min_samples=0), "min_samples must be a whole number from 1 on"),
         (dict(min_samples=9, k=5), "min_samples=9 needs a k of 8 or more, not 5"),
     ],

@@ -115,3 +115,16 @@ def test_bad_arguments_get_one_sentence():
             theory.min_tests(*arguments)
     with pytest.raises(kf.InputError, match="gamma"):
         theory.min_tests(0.8, 0.2, 0.8, gamma=1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (dict(p=1.0, q=0.0, alpha=0.8), "nothing is to be gained"),
+        (dict(p=0.8, q=0.2, alpha=0.8, gamma=float("inf")), "gamma must be a finite number"),
+        (dict(p=float("nan"), q=0.2, alpha=0.8), "p must be a finite number"),
+    ],
+)
+def test_numbers_without_an_answer_are_refused(settings, sentence):
+    with pytest.raises(kf.InputError, match=sentence):
+        kf.theory.min_tests(**settings)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from kinfolk._core.errors import InputError
+
+LARGEST = 2**31 - 1  # of a whole number: rows, seeds and counts are 32 bits wide in faiss, numba and igraph
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
@@ -26,9 +30,54 @@ def check_whole(name: str, value: Any, least: int = 1, *, auto: bool = False) ->
     kinfolk.InputError: k must be a whole number from 1 on, or "auto", not 0
     """
     if is_whole(value, least) or (auto and isinstance(value, str) and value == "auto"):
+        check_finite({name: value})
         return
     alternative = ', or "auto"' if auto else ""
     raise InputError(f"{name} must be a whole number from {least} on{alternative}, not {value!r}")
+
+
+def check_finite(values: Mapping[str, Any]) -> None:
+    """Raise InputError if a number among the values is infinite, not a number, or larger than 32 bits hold.
+
+    >>> check_finite(dict(k=80, threshold=float("nan")))
+    Traceback (most recent call last):
+    kinfolk.InputError: threshold must be a finite number, not nan
+    """
+    for name, value in values.items():
+        if isinstance(value, float | np.floating) and not math.isfinite(value):
+            raise InputError(f"{name} must be a finite number, not {value}")
+        if isinstance(value, int | np.integer) and abs(int(value)) > LARGEST:
+            raise InputError(f"{name} must not be larger than {LARGEST:,}, not {value:.6g}")
+
+
+def check_number(
+    name: str, value: Any, least: float = -math.inf, most: float = math.inf, *, auto: bool = False
+) -> None:
+    """Raise InputError unless `value` is a finite number from `least` to `most`, or "auto" where that is allowed.
+
+    >>> check_number("eps", -1, least=0)
+    Traceback (most recent call last):
+    kinfolk.InputError: eps must be a number from 0 on, not -1
+    """
+    if auto and isinstance(value, str) and value == "auto":
+        return
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if number and (math.isnan(value) or least <= value <= most):
+        check_finite({name: value})
+        return
+    limits = "" if least == -math.inf else f" from {least:g} on" if most == math.inf else f" from {least:g} to {most:g}"
+    alternative = " or 'auto'" if auto else ""
+    raise InputError(f"{name} must be a number{limits}{alternative}, not {value!r}")
+
+
+def check_seed(value: Any, name: str = "seed") -> None:
+    """Raise InputError unless `value` can be the seed of everything random: a whole number from 0 on.
+
+    >>> check_seed(-1, "random_state")
+    Traceback (most recent call last):
+    kinfolk.InputError: random_state must be a whole number from 0 on, not -1
+    """
+    check_whole(name, value, least=0)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

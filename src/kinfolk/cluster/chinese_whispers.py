@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.checks import check_whole
+from kinfolk._core.checks import check_number, check_whole
 from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
@@ -54,8 +54,13 @@ class ChineseWhispers(Clusterer):
         self.max_size = max_size
         self.random_state = random_state
 
-    def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_whole("k", self.k)
+        check_number("threshold", self.threshold)
         check_whole("iterations", self.iterations)
+
+    def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         graph = self._graph(X, self.k).symmetric("union")
         weights = np.where(graph.data >= np.float32(self.threshold), np.maximum(graph.data, 0), 0).astype(np.float64)
         starts, neighbors = (graph.indptr.astype(np.int64, copy=False), graph.indices.astype(np.int32, copy=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.checks import check_whole
+from kinfolk._core.checks import check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.base import Clusterer
@@ -51,15 +51,18 @@ class DBSCAN(Clusterer):
         self.k = k
         self.max_size = max_size
 
-    def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        if not self.eps >= 0:
-            raise InputError(f"eps must not be negative, not {self.eps!r}")
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_number("eps", self.eps, least=0)
         check_whole("min_samples", self.min_samples)
-        g = self._graph(X, self.k)
+        check_whole("k", self.k)
         if self.min_samples > self.k + 1:
             raise InputError(
                 f"min_samples={self.min_samples} needs a k of {self.min_samples - 1} or more, not {self.k}"
             )
+
+    def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
+        g = self._graph(X, self.k)
         least = np.float32(1.0 - self.eps)
         if self.min_samples == 1:
             core = np.ones(len(g), dtype=bool)

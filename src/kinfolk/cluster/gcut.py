@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kinfolk._core.checks import check_choice, check_whole
-from kinfolk._core.errors import InputError
+from kinfolk._core.checks import check_choice, check_number, check_whole
 from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.base import Clusterer
@@ -96,6 +95,7 @@ class GCut(Clusterer):
         >>> round(kf.metrics.pairwise(test.labels, clusterer.fit_predict(test)).f, 2)
         0.85
         """
+        self._check_settings()
         self._prepare(X)
         coarse = self.sweep(y)
         best = int(np.argmax(coarse.mean_f))
@@ -138,13 +138,18 @@ class GCut(Clusterer):
         self.threshold_ = self._threshold(g)
         if self.guard is None:
             return components_above(indices, scores, self.threshold_)
-        if not self.guard >= 0:
-            raise InputError(f"guard must be 0 or more edges a row, or None, not {self.guard!r}")
         edges = edges_by_score(NeighborGraph(indices, scores, len(g)), scores, scores >= np.float32(self.threshold_))
         return join_with_guard(len(g), *edges, self.guard, GUARD_FROM, self.max_size or NO_LIMIT)
 
-    def _prepare(self, X: Matrix | NeighborGraph) -> NeighborGraph:
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_whole("k", self.k)
         check_choice("similarity", self.similarity, ("cosine", "sim_m"))
+        check_number("threshold", self.threshold, auto=True)
+        if self.guard is not None:
+            check_number("guard", self.guard, least=0)
+
+    def _prepare(self, X: Matrix | NeighborGraph) -> NeighborGraph:
         g = self._graph(X, self.k)
         indices, scores = (np.ascontiguousarray(g.indices), np.ascontiguousarray(g.similarities))
         if self.similarity == "sim_m":
@@ -156,8 +161,6 @@ class GCut(Clusterer):
 
     def _threshold(self, g: NeighborGraph) -> float:
         if self.threshold != "auto":
-            if isinstance(self.threshold, str) or not np.isfinite(self.threshold):
-                raise InputError(f"threshold must be a number or 'auto', not {self.threshold!r}")
             return float(self.threshold)
         indices, scores = self._sorted
         tests = scores if self.similarity == "sim_m" else sim_m(g)

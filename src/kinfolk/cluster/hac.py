@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy as scipy_hierarchy
 from scipy.spatial.distance import squareform
 
-from kinfolk._core.checks import check_choice, is_whole
+from kinfolk._core.checks import check_choice, check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.cluster._internal.base import Clusterer, rows_of
 from kinfolk.cluster._internal.hierarchy import Merges, count_above, cut, most_modular
@@ -68,7 +68,8 @@ class HAC(Clusterer):
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         n = rows_of(X)
-        self._check_settings(n)
+        if self.n_clusters is not None and self.n_clusters > n:
+            raise InputError(f"n_clusters must lie between 1 and the {n} rows, not {self.n_clusters!r}")
         if isinstance(X, NeighborGraph) or n > EXACT_ROWS:
             self.merges_ = sparse_linkage(self._graph(X, self.k).symmetric("union"), self.linkage)
         else:
@@ -92,12 +93,13 @@ class HAC(Clusterer):
             return count_above(self.merges_, self.threshold)
         return most_modular(self.merges_, self.graph_.indices, sim_m(self.graph_))  # type: ignore[union-attr,arg-type]
 
-    def _check_settings(self, n: int) -> None:
+    def _check_settings(self) -> None:
+        super()._check_settings()
         check_choice("linkage", self.linkage, LINKAGES)
-        if self.n_clusters is not None and not (is_whole(self.n_clusters) and self.n_clusters <= n):
-            raise InputError(f"n_clusters must lie between 1 and the {n} rows, not {self.n_clusters!r}")
-        if self.threshold != "auto" and (isinstance(self.threshold, str) or not np.isfinite(self.threshold)):
-            raise InputError(f"threshold must be a number or 'auto', not {self.threshold!r}")
+        check_whole("k", self.k)
+        if self.n_clusters is not None:
+            check_whole("n_clusters", self.n_clusters)
+        check_number("threshold", self.threshold, auto=True)
         if self.n_clusters is not None and self.threshold != "auto":
             raise InputError("give n_clusters or a threshold, not both")
 

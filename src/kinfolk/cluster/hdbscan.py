@@ -72,12 +72,17 @@ class HDBSCAN(Clusterer):
         self.k = k
         self.max_size = max_size
 
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_whole("min_cluster_size", self.min_cluster_size, least=2)
+        if self.min_samples is not None:
+            check_whole("min_samples", self.min_samples)
+        check_whole("k", self.k)
+
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         n = rows_of(X)
         smallest = self.min_cluster_size
         samples = smallest if self.min_samples is None else self.min_samples
-        check_whole("min_cluster_size", smallest, least=2)
-        check_whole("min_samples", samples)
         others = min(samples, n) - 1
         if not isinstance(X, NeighborGraph) and n <= EXACT_ROWS:
             merges = dense_linkage(_dense_reachability(self._unit(X), others), "single")

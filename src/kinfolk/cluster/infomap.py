@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core.checks import LARGEST, check_number, check_whole
+from kinfolk._core.errors import MissingExtraError
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
 from kinfolk.neighbors import NeighborGraph
@@ -61,6 +62,13 @@ class Infomap(Clusterer):
         self.max_size = max_size
         self.random_state = random_state
 
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_whole("k", self.k)
+        check_whole("trials", self.trials)
+        if self.threshold is not None:
+            check_number("threshold", self.threshold, auto=True)
+
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         infomap = _infomap()
         g = self._graph(X, self.k)
@@ -68,7 +76,9 @@ class Infomap(Clusterer):
         labels = np.arange(len(g)) + len(g)  # above all module numbers: rows without a link keep their own
         if links.nnz == 0:
             return labels
-        program = infomap.Infomap(two_level=True, silent=True, seed=self.random_state + 1, num_trials=self.trials)
+        program = infomap.Infomap(
+            two_level=True, silent=True, seed=self.random_state % LARGEST + 1, num_trials=self.trials
+        )
         for start in range(0, links.nnz, BLOCK_LINKS):
             part = slice(start, start + BLOCK_LINKS)
             program.add_links(np.stack([links.row[part], links.col[part], links.data[part]], axis=1).astype(np.float64))
@@ -82,9 +92,7 @@ class Infomap(Clusterer):
             return np.asarray(g.similarities) > 0
         if self.threshold == "auto":
             return (sim_m(g) >= auto_threshold(g)) & (np.asarray(g.similarities) > 0)
-        if isinstance(self.threshold, str) or not np.isfinite(self.threshold):
-            raise InputError(f"threshold must be a number, 'auto' or None, not {self.threshold!r}")
-        return np.asarray(g.similarities) >= np.float32(max(self.threshold, 1e-6))
+        return np.asarray(g.similarities) >= np.float32(max(float(self.threshold), 1e-6))
 
 
 def _links(g: NeighborGraph, kept: NDArray[np.bool_]) -> sparse.coo_array:

@@ -67,6 +67,12 @@ class Kin(Clusterer):
         self.max_size = max_size
         self.random_state = random_state
 
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        fitted = isinstance(self.enhancer, GraphEnhancer)
+        if not (fitted or self.enhancer is None or self.enhancer == "auto"):
+            raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
+
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         Z = self._enhanced(X)
         net, g = KinshipNetwork.shipped(), knn_graph(UnitRows(Z), neighbors_to_choose(len(Z)), show_progress=False)
@@ -74,9 +80,6 @@ class Kin(Clusterer):
         return group_by_potts(kin_graph(net, g, self.k_), EVEN_ODDS, self.random_state)
 
     def _enhanced(self, X: Matrix | NeighborGraph) -> NDArray[np.float32]:
-        fitted = isinstance(self.enhancer, GraphEnhancer)
-        if not (fitted or self.enhancer is None or self.enhancer == "auto"):
-            raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
         unit = self._unit(X)
         if self.enhancer is None or (isinstance(X, FeatureSet) and X.enhanced):
             return unit

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kinfolk._core.checks import is_whole
+from kinfolk._core.checks import LARGEST, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.faiss import faiss
 from kinfolk.cluster._internal.base import Clusterer, by_size
@@ -57,9 +57,14 @@ class KMeans(Clusterer):
         self.max_size = max_size
         self.random_state = random_state
 
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_whole(name, getattr(self, name))
+
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         unit = self._unit(X)
-        if not is_whole(self.n_clusters) or self.n_clusters > len(unit):
+        if self.n_clusters > len(unit):
             raise InputError(f"n_clusters must lie between 1 and the {len(unit)} rows, not {self.n_clusters!r}")
         program = faiss.Kmeans(
             unit.shape[1],
@@ -67,7 +72,7 @@ class KMeans(Clusterer):
             niter=self.max_iter,
             nredo=self.n_init,
             spherical=True,
-            seed=self.random_state + 1,
+            seed=self.random_state % LARGEST + 1,
             min_points_per_centroid=1,
             init_method=faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS,
         )

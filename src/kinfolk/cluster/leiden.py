@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.checks import check_choice
+from kinfolk._core.checks import LARGEST, check_choice, check_whole
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.features import Matrix
@@ -63,12 +63,17 @@ class Leiden(Clusterer):
         self.max_size = max_size
         self.random_state = random_state
 
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_choice("objective", self.objective, ("modularity", "cpm"))
+        check_whole("k", self.k)
+        check_whole("iterations", self.iterations, least=-LARGEST)
+        if not self.resolution > 0:
+            raise InputError(f"resolution must be positive, not {self.resolution!r}")
+
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         leidenalg = _leidenalg()
         kinds = {"modularity": leidenalg.RBConfigurationVertexPartition, "cpm": leidenalg.CPMVertexPartition}
-        check_choice("objective", self.objective, tuple(kinds))
-        if not self.resolution > 0:
-            raise InputError(f"resolution must be positive, not {self.resolution!r}")
         graph = self._graph(X, self.k).to_igraph()
         graph.es["weight"] = np.maximum(graph.es["weight"], 0.0)  # negative cosines: no link
         found = leidenalg.find_partition(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from kinfolk._core.checks import check_whole
+from kinfolk._core.checks import check_seed, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import progress
 from kinfolk.datasets.generator import Block, Regime, generate_blocks, item_counts
@@ -183,7 +183,7 @@ def write(
     if Path(path).suffix != ".kf":
         _generate(regime, n_identities, seed, dim, test_fraction).save(path, force=force)
         return load(path)
-    _check(n_identities, dim, test_fraction)
+    _check(n_identities, seed, dim, test_fraction)
     rows = int(item_counts(regime, n_identities, seed).sum())
     names = ("labels", "part", "cameras", "query") if regime.recorded else ("labels", "part")
     with (
@@ -197,7 +197,7 @@ def write(
 
 
 def _generate(regime: Regime, identities: int, seed: int, dim: int, test_fraction: float) -> FeatureSet:
-    _check(identities, dim, test_fraction)
+    _check(identities, seed, dim, test_fraction)
     blocks = list(generate_blocks(regime, identities, seed, dim))
     whole = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     columns = _columns(regime, whole, identities, test_fraction)
@@ -223,8 +223,9 @@ def _first_test_identity(regime: Regime, identities: int, test_fraction: float) 
     return whole if 0 < whole < identities or test_fraction in (0, 1) else round(wanted)
 
 
-def _check(identities: int, dim: int, test_fraction: float) -> None:
+def _check(identities: int, seed: int, dim: int, test_fraction: float) -> None:
     check_whole("n_identities", identities)
+    check_seed(seed)
     check_whole("dim", dim)
     if not 0 <= test_fraction <= 1:
         raise InputError(f"test_fraction must be a number from 0 to 1, not {test_fraction!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from kinfolk._core.checks import check_choice, check_whole
+from kinfolk._core.checks import check_choice, check_finite, check_seed, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.enhance.propagation import ATTENTIONS, Propagation
 
@@ -37,6 +37,8 @@ def check_settings(e: GraphEnhancer) -> None:
     Traceback (most recent call last):
     kinfolk.InputError: k must be a whole number from 1 on, or "auto", not 0
     """
+    check_finite(e.get_params(deep=False))
+    check_seed(e.random_state, "random_state")
     check_choice("recipe", e.recipe, ("fast", "paper"))
     check_choice("model", e.model, ("auto", "propagate", "subgraph"))
     check_whole("k", e.k, auto=True)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk._core.checks import is_whole
+from kinfolk._core.checks import check_seed, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import progress
 from kinfolk.metrics._contingency import Values
@@ -191,6 +191,7 @@ def _resampled(
     identities = results[0].identities
     if identities < 2:
         raise InputError("an interval over identities needs at least two of them")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     scores = [np.empty((resamples, len(result.names))) for result in results]
     with progress("resampling identities", resamples, show=show_progress) as advance:

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk._core.checks import check_whole
+from kinfolk._core.checks import check_seed, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel
 from kinfolk._core.progress import progress
@@ -258,6 +258,7 @@ def _query_rows(n: int, queries: ArrayLike | None, n_queries: int | None, seed: 
     rows = np.arange(n) if queries is None else _rows(np.asarray(queries), n)
     if n_queries is not None:
         check_whole("n_queries", n_queries)
+        check_seed(seed)
         if n_queries < len(rows):
             return np.sort(np.random.default_rng(seed).choice(rows, n_queries, replace=False))
     return rows

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.checks import check_choice, is_whole
+from kinfolk._core.checks import check_choice, check_seed, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.outputs import check_target
 from kinfolk._core.progress import progress
@@ -90,6 +90,7 @@ def knn_graph(
     """
     rows, query_rows = as_matrix(X), None if queries is None else as_matrix(queries)
     _check_arguments(rows, query_rows, k, method, recall)
+    check_seed(seed)
     if out is not None:
         check_target(out, force=force, kind=graph_kind(out))
     unit = unit_rows(X if isinstance(X, UnitRows) else rows)

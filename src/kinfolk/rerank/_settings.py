@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinfolk._core.checks import check_whole
+from kinfolk._core.checks import check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_ranking, neighbors_to_choose
@@ -52,13 +52,8 @@ class Defaults:
             if isinstance(self.paper[name], int):
                 check_whole(name, value)
             else:
-                _check_number(name, value)
+                check_number(name, value, least=0)
         return settings, neighbors
-
-
-def _check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= 0:
-        raise InputError(f"{name} must be a number from 0 on, not {value!r}")
 
 
 def neighbors_and_k(pool: Pool) -> tuple[Neighbors, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kinfolk._core.errors import InputError
+from kinfolk._core.checks import check_number
 from kinfolk.metrics import edge_noise_rate
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.closure import closure_drop, warn_if_k_is_large
@@ -78,9 +78,10 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     >>> cleaner.noise_after < cleaner.noise_before
     True
     """
+    check_number("threshold", threshold, auto=True)
     scores = sim_m(g)
     warn_if_k_is_large(g)
-    cut = _cut(g, threshold)
+    cut = auto_threshold(g) if threshold == "auto" else float(threshold)
     keep = scores >= cut
     rows = np.repeat(np.arange(len(g)), keep.sum(axis=1))
     graph = sparse.csr_array((scores[keep], (rows, np.asarray(g.indices)[keep])), shape=(len(g), len(g)))
@@ -90,14 +91,6 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     before = edge_noise_rate(g, labels)
     same = (labels[g.indices] == labels[:, None]) & (labels[:, None] >= 0)
     return Pruned(graph, scores, keep, cut, before, float((keep & ~same).sum() / max(keep.sum(), 1)))
-
-
-def _cut(g: NeighborGraph, threshold: float | str) -> float:
-    if threshold == "auto":
-        return auto_threshold(g)
-    if isinstance(threshold, str) or not np.isfinite(threshold):
-        raise InputError(f"threshold must be a number or 'auto', not {threshold!r}")
-    return float(threshold)
 
 
 def auto_threshold(g: NeighborGraph) -> float:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kinfolk._core.checks import check_finite, check_seed
 from kinfolk._core.errors import InputError
 
 LONGEST_SEARCH = 20_000  # tests beyond which exact counting stops: no neighbour list is that long
@@ -122,8 +123,8 @@ def min_tests(p: float, q: float, alpha: float, gamma: float = 2.0, *, exact: bo
     if exact:
         return _exact_min_tests(p, q, alpha, gamma)
     different, same = mean_scores(p, q, alpha)
-    bound = 3 * (same + different) ** 2 / (p * q * (same - different) ** 2) * np.log(1 / _delta(p, q, alpha, gamma))
-    return int(np.floor(bound)) + 1
+    needed = np.log(1 / _delta(p, q, alpha, gamma))
+    return int(np.floor(3 * (same + different) ** 2 / (p * q * (same - different) ** 2) * needed)) + 1
 
 
 def threshold(p: float, q: float, alpha: float, m: int, gamma: float = 2.0) -> float:
@@ -337,6 +338,7 @@ def simulate(
     True
     """
     _check(p, q, alpha)
+    check_seed(seed)
     cut = best_cut(p, q, alpha, m) if cut is None else cut
     rng = np.random.default_rng(seed)
     totals = np.zeros(4)
@@ -378,6 +380,7 @@ def _delta(p: float, q: float, alpha: float, gamma: float) -> float:
 
 
 def _check(p: float, q: float, alpha: float, gamma: float = 2.0) -> None:
+    check_finite(dict(p=p, q=q, alpha=alpha, gamma=gamma))
     if not (0 <= p <= 1 and 0 <= q <= 1):
         raise InputError(f"p and q are probabilities from 0 to 1, not {p} and {q}")
     if not q < p:

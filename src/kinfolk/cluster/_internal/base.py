@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kinfolk._core.checks import check_whole, is_whole
+from kinfolk._core.checks import check_finite, check_seed, check_whole, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.cluster._internal.size_limit import split_large
 from kinfolk.features import Matrix, as_matrix, blocks, check_rows, unit_rows
@@ -101,7 +101,7 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : with `labels_`.
         """
-        self._check_size_limit()
+        self._check_settings()
         self.graph_: NeighborGraph | None = None
         self.features_: NDArray[Any] | None = None
         if isinstance(X, NeighborGraph):
@@ -189,7 +189,12 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             g = knn_graph(self.features_, min(SIZE_LIMIT_K, len(labels) - 1))  # type: ignore[arg-type]
         return split_large(labels, g, max_size)
 
-    def _check_size_limit(self) -> None:
+    def _check_settings(self) -> None:
+        """Refuse settings that no rows could make right; a subclass adds its own."""
+        given = self.get_params(deep=False)
+        check_finite(given)
+        if "random_state" in given:
+            check_seed(given["random_state"], "random_state")
         if self.max_size is not None and not is_whole(self.max_size):
             raise InputError(f"max_size must be a whole number from 1 on, or None for no limit, not {self.max_size!r}")
 

@@ -126,7 +126,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         """
         if y is None:
             raise InputError(f"{type(self).__name__} learns from labelled identities: give fit(X, y) their labels")
-        self._check()
+        self._check_settings()
         unit, classes = self._unit(X), numbered(y, rows_of(X))
         unit, classes = unit[classes >= 0], classes[classes >= 0]
         pairs = int(np.count_nonzero(np.bincount(classes) > 1)) if len(classes) else 0
@@ -199,7 +199,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         return self._clusters(X)[0]
 
     def _clusters(self, X: Matrix | NeighborGraph) -> tuple[NDArray[np.int64], NeighborGraph | None]:
-        self._check()
+        self._check_settings()
         unit = self._unit(X)
         check_is_fitted(self, "networks_", msg=f"this {type(self).__name__} has learned nothing yet: call fit(X, y)")
         if unit.shape[1] != self.n_features_in_:
@@ -245,8 +245,8 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
     def _nearest(self, unit: NDArray[np.float32]) -> NeighborGraph:
         return knn_graph(UnitRows(unit), min(self.k_, len(unit) - 1), show_progress=self.show_progress)
 
-    def _check(self) -> None:
-        self._check_size_limit()
+    def _check_settings(self) -> None:
+        super()._check_settings()
         check_whole("k", self.k, auto=True)
         check_whole("steps", self.steps)
 
