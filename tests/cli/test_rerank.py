@@ -46,17 +46,81 @@ def test_two_files_and_every_method(kinfolk, file, tmp_path, method):
     assert lines[0]["rank"] == "1"
 
 
-def test_scores_are_printed_if_there_are_labels(kinfolk, file, tmp_path):
-    _, out, _ = kinfolk(
-        "rerank", file, "--part", "test", "-m", "kr", "--top", "all", "--json", "-o", tmp_path / "r.npz"
-    )
-    facts = json.loads(out)
+def protocol(order, query, gallery):
+    """Score whole lists as the text of `kinfolk.metrics.reid` has it, one item after the other."""
+    ap, first, inp = [], [], []
+    for q, row in enumerate(order.tolist()):
+        seen = [g for g in row if (gallery.labels[g], gallery.cameras[g]) != (query.labels[q], query.cameras[q])]
+        ranks = [r for r, g in enumerate(seen, 1) if gallery.labels[g] == query.labels[q]]
+        if ranks:
+            ap.append(np.mean([t / rank for t, rank in enumerate(ranks, 1)]))
+            first.append(ranks[0])
+            inp.append(len(ranks) / ranks[-1])
+    shares = {f"R{r}": np.mean(np.array(first) <= r) for r in (1, 5, 10)}
+    return dict(queries_scored=len(ap), mAP=np.mean(ap), **shares, mINP=np.mean(inp))
+
+
+@pytest.mark.parametrize("method", ["cosine", "qe", "lbr", "kr", "ecn", "band", "band+kr"])
+def test_the_scores_are_those_of_the_whole_gallery_whatever_the_top(kinfolk, file, tmp_path, method):
     fs = kf.load(file).part("test")
     query, gallery = fs.take(fs.query), fs.take(~fs.query)
-    ranking = kf.rerank.k_reciprocal(query, gallery, top=None)
-    scores = kf.metrics.reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
-    assert facts["mAP"] == round(100 * scores.map, 2)
-    assert facts["R1"] == round(100 * scores.rank1, 2)
+    first, _, then = method.partition("+")
+    if first == "band":
+        ranking = kf.rerank.band(query, gallery, then or "cosine", top=None)
+    else:
+        ranking = kf.rerank.METHODS[first](query, gallery, top=None)
+    expected = protocol(ranking.indices, query, gallery)
+    assert 0.2 < expected["mINP"] < expected["mAP"] < 0.95
+    found = kf.metrics.reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
+    assert (found.map, found.minp) == pytest.approx((expected["mAP"], expected["mINP"]))
+    printed = []
+    for top in (5, 10, 100, "all"):
+        code, out, _ = kinfolk(
+            "rerank", file, "--part", "test", "-m", method, "--top", top, "--json", "--force", "-o", tmp_path / "r.npz"
+        )
+        assert code == 0
+        facts = json.loads(out)
+        with np.load(tmp_path / "r.npz") as written:
+            np.testing.assert_array_equal(written["indices"], ranking.indices[:, : facts["top"]])
+        printed.append({name: facts[name] for name in expected})
+    assert printed[0] == pytest.approx(expected, abs=1e-9)
+    assert all(scores == printed[0] for scores in printed)
+
+
+def test_people_see_the_scores_x_100_and_which_rows_were_used(kinfolk, file, tmp_path):
+    _, out, _ = kinfolk("rerank", file, "--part", "test", "-m", "kr", "--json", "-o", tmp_path / "a.npz")
+    facts = json.loads(out)
+    _, out, _ = kinfolk("rerank", file, "--part", "test", "-m", "kr", "-o", tmp_path / "b.npz")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == f"read {file}, part test"
+    assert f"queries {facts['queries']}" in lines
+    assert f"gallery {facts['gallery']}" in lines
+    for name in ("mAP", "R1", "R5", "R10", "mINP"):
+        assert f"{name} x 100 {100 * facts[name]:.2f}" in lines
+
+
+def test_a_part_must_be_named_where_there_are_several(kinfolk, file, tmp_path):
+    code, out, err = kinfolk("rerank", file, "-m", "cosine", "-o", tmp_path / "r.npz")
+    assert (code, out) == (2, "")
+    assert err == f"kinfolk: {file} has the parts train, test: name one with --part, or all of them with --part all\n"
+    assert not (tmp_path / "r.npz").exists()
+    code, out, _ = kinfolk("rerank", file, "--part", "all", "-m", "cosine", "--json", "-o", tmp_path / "r.npz")
+    facts, fs = json.loads(out), kf.load(file)
+    assert (code, facts["gallery"]) == (0, (~fs.query).sum())
+    assert facts["read"] == f"{file}, parts train + test"
+    fs.part("test").save(tmp_path / "one.npz")  # a file with the rows of one part needs no name
+    assert kinfolk("rerank", tmp_path / "one.npz", "-m", "cosine", "-o", tmp_path / "one-r.npz")[0] == 0
+    code, _, err = kinfolk("rerank", tmp_path / "one.npz", file, "-m", "cosine", "-o", tmp_path / "two.npz")
+    assert code == 2
+    assert f"{file} has the parts train, test" in err
+
+
+def test_labels_without_anything_to_find_give_a_ranking_and_the_reason(kinfolk, tmp_path):
+    kf.FeatureSet(np.eye(4), labels=[0, 1, 2, 3], query=[True, False, False, False]).save(tmp_path / "x.npz")
+    code, out, _ = kinfolk("rerank", tmp_path / "x.npz", "-m", "cosine", "-o", tmp_path / "r.npz")
+    assert code == 0
+    assert "none: no query has an item of its identity" in out
+    assert (tmp_path / "r.npz").exists()
 
 
 @pytest.mark.parametrize(

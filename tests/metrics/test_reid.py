@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk._core.errors import InputError
-from kinfolk.metrics import cosine_ranking, pool_queries, reid
+from kinfolk.metrics import ReidScorer, cosine_ranking, pool_queries, reid
 
 
 def dense(order, query_labels, gallery_labels, query_cameras, gallery_cameras, top):
@@ -111,10 +111,22 @@ def test_blocks_arrays_and_graphs_give_the_same_scores(persons):
     assert reid(graph, *protocol).map == pytest.approx(reid(order[:, :20], *protocol).map, abs=1e-6)
 
 
+def test_a_scorer_takes_the_lists_as_they_come(persons):
+    query, gallery, order = persons
+    scorer = ReidScorer(query.labels, gallery.labels)
+    scorer.add(order[:7])
+    with pytest.raises(InputError, match=f"the ranking has 7 lists for {len(order)} queries"):
+        scorer.report()
+    scorer.add(order[7:])
+    assert scorer.report()[:-1] == reid(order, query.labels, gallery.labels)[:-1]
+    with pytest.raises(InputError, match="more lists than"):
+        scorer.add(order[:1])
+
+
 def test_threads_do_not_matter(persons, monkeypatch):
     query, gallery, order = persons
     whole = reid(order, query.labels, gallery.labels)
-    monkeypatch.setattr(sys.modules[reid.__module__], "LISTS_AT_ONCE", 5)
+    monkeypatch.setattr(sys.modules[reid.__module__], "WALKED_AT_ONCE", 5 * order.shape[1])
     assert reid(order, query.labels, gallery.labels)[:-1] == whole[:-1]
 
 

@@ -38,6 +38,20 @@ def test_the_top_is_the_beginning_of_the_whole(method):
     np.testing.assert_array_equal(everything.distances[:, :30], few.distances)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_watches_sees_the_whole_gallery_and_changes_nothing(monkeypatch, method):
+    monkeypatch.setattr(_ranking, "BLOCK_BYTES", 7 * 4 * 300)  # seven queries at a time
+    query, gallery = dense.generated(20, 300, n_classes=20)
+    everything = METHODS[method](query, gallery, top=None)
+    for top in (1, 30, 299, None):
+        seen = []
+        found = METHODS[method](query, gallery, top=top, watch=seen.append)
+        assert [len(block) for block in seen] == [7, 7, 6]
+        np.testing.assert_array_equal(np.concatenate(seen), everything.indices)
+        np.testing.assert_array_equal(found.indices, everything.indices[:, :top])
+        np.testing.assert_array_equal(found.distances, everything.distances[:, :top])
+
+
 @pytest.mark.parametrize("preset", [None, "paper"])
 @pytest.mark.parametrize("top", [None, 3])
 @pytest.mark.parametrize(("n_queries", "n_gallery", "n_kinds"), [(1, 1, 1), (1, 2, 2), (3, 40, 5), (5, 13, 1)])

@@ -15,25 +15,61 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from kinfolk._core.errors import InputError
+
 if TYPE_CHECKING:
     from kinfolk.features import FeatureSet
 
 Input = Annotated[Path, typer.Argument(metavar="INPUT", help="Feature file or folder; see docs/formats.md.")]
-Part = Annotated[str | None, typer.Option(help="Use only this part of the set, such as train or test.")]
+Part = Annotated[str | None, typer.Option(help="Use only this part of the set, such as train or test; all: every row.")]
 Labels = Annotated[Path | None, typer.Option(help="Label file (.npy, .txt, .meta), if not beside the features.")]
 Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (default: 256).")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
+ALL = "all"  # as a part: every row
 _outputs: ContextVar[ExitStack] = ContextVar("outputs")  # of the command that runs
 
 
 def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> FeatureSet:
-    """Load a feature set the way every command does."""
+    """Load a feature set the way every command does; the part "all" is every row, unless a part has that name."""
     from kinfolk.formats import load
 
-    return load(path, labels=labels, dim=dim, part=part)
+    features = load(path, labels=labels, dim=dim, part=None if part == ALL else part)
+    return features.part(ALL) if part == ALL and ALL in features.part_names else features
+
+
+def parts_of(features: FeatureSet) -> list[str]:
+    """Return the names of the parts that the rows are of."""
+    if features.part_index is None:
+        return []
+    present = set(features.part_index.tolist())
+    return [name for number, name in enumerate(features.part_names) if number in present]
+
+
+def check_one_part(features: FeatureSet, source: Path, part: str | None) -> None:
+    """Refuse rows of several parts if no part was named: training rows in a gallery change its scores silently."""
+    parts = parts_of(features)
+    if part is None and len(parts) > 1:
+        raise InputError(
+            f"{source} has the parts {', '.join(parts)}: name one with --part, or all of them with --part all"
+        )
+
+
+def rows_used(features: FeatureSet, source: Path) -> str:
+    """Return the file and the parts that rows are of, for the output.
+
+    >>> from kinfolk.features import FeatureSet
+    >>> rows_used(FeatureSet([[1.0], [1.0]], part_index=[0, 1], part_names=("train", "test")), Path("x.npz"))
+    'x.npz, parts train + test'
+    """
+    parts = parts_of(features)
+    return f"{source}, part{'s' * (len(parts) > 1)} {' + '.join(parts)}" if parts else str(source)
+
+
+class Share(float):
+    """A score or share from 0 to 1: people see it x 100 with two decimals, --json has it as it is."""
 
 
 def holding_outputs(command: Callable[..., None]) -> Callable[..., None]:
@@ -79,9 +115,20 @@ def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts, default=str))
         return
-    width = max(len(name) for name in facts)
-    for name, value in facts.items():
-        typer.echo(f"{name.replace('_', ' '):<{width}}  {value}")
+    lines = dict(spelled(name, value) for name, value in facts.items())
+    width = max(map(len, lines))
+    for name, text in lines.items():
+        typer.echo(f"{name:<{width}}  {text}")
+
+
+def spelled(name: str, value: Any) -> tuple[str, str]:
+    """Return the name and the value of a fact as people read them.
+
+    >>> spelled("edge_noise_rate", Share(0.125)), spelled("k", 20)
+    (('edge noise rate x 100', '12.50'), ('k', '20'))
+    """
+    words = name.replace("_", " ")
+    return (f"{words} x 100", f"{100 * value:.2f}") if isinstance(value, Share) else (words, str(value))
 
 
 @contextmanager

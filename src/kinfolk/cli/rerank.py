@@ -14,6 +14,7 @@ from kinfolk.cli import options
 
 if TYPE_CHECKING:
     from kinfolk.features import FeatureSet
+    from kinfolk.metrics import ReidScorer
     from kinfolk.rerank import Ranking
 
 NAMES = "cosine, qe, lbr, kr, ecn, band, or band+ and one of them"
@@ -36,7 +37,9 @@ def rerank(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Order the gallery for each query and, where there are labels, score the order.
+    """Order the gallery for each query and, where there are labels, score the order of the whole gallery.
+
+    --top cuts the lists that are written, never the scores.
 
     [bold]Example:[/bold]  kinfolk rerank market1501.npz --part test --method kr -o ranking.npz
     """
@@ -47,13 +50,18 @@ def rerank(
     first, _, then = method.partition("+")
     _check_method(method, first, then, model, preset)
     options.output(out, force, inputs=[source, gallery, model, labels])
-    query, known = _read(source, gallery, part, labels, dim)
+    query, known, read = _read(source, gallery, part, labels, dim)
+    facts: dict[str, Any] = dict(read=read, queries=len(query), gallery=len(known))
+    scorer = _scorer(query, known, facts)
+    chosen: dict[str, Any] = dict(top=None if top == "all" else int(top)) | (
+        {} if preset is None else dict(preset=preset)
+    )
     with options.timed() as took:
-        found = _rank(query, known, first, then, model, preset, None if top == "all" else int(top), seed)
+        found = _rank(query, known, first, then, model, seed, chosen | dict(watch=scorer and scorer.add))
     write_ranking(out, found, query, known, force)
-    facts: dict[str, Any] = dict(queries=len(query), gallery=len(known), method=method, top=found.indices.shape[1])
+    facts |= dict(method=method, top=found.indices.shape[1])
     facts |= {name: round(value, 4) for name, value in found.settings.items()}
-    facts |= _scores(found, query, known)
+    facts |= {} if scorer is None else _scores(scorer)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.print_facts(facts, as_json)
 
@@ -100,14 +108,17 @@ def _check_method(method: str, first: str, then: str, model: Path | None, preset
 
 def _read(
     source: Path, gallery: Path | None, part: str | None, labels: Path | None, dim: int | None
-) -> tuple[FeatureSet, FeatureSet]:
-    """Return queries and gallery: of two files, or of one with a query mask."""
+) -> tuple[FeatureSet, FeatureSet, str]:
+    """Return queries and gallery, of two files or of one with a query mask, and what was read."""
     features = options.read(source, part, labels, dim)
+    options.check_one_part(features, source, part)
     if gallery is not None:
-        return features, options.read(gallery, part, None, dim)
+        known = options.read(gallery, part, None, dim)
+        options.check_one_part(known, gallery, part)
+        return features, known, f"{options.rows_used(features, source)}; {options.rows_used(known, gallery)}"
     if features.query is None or not 0 < features.query.sum() < len(features):
         raise InputError(f"{source} does not mark which rows are queries: name a second file, the gallery")
-    return features.take(features.query), features.take(~features.query)
+    return features.take(features.query), features.take(~features.query), options.rows_used(features, source)
 
 
 def _rank(
@@ -116,13 +127,11 @@ def _rank(
     first: str,
     then: str,
     model: Path | None,
-    preset: str | None,
-    top: int | None,
     seed: int,
+    chosen: dict[str, Any],
 ) -> Ranking:
     from kinfolk.rerank import METHODS, band
 
-    chosen: dict[str, Any] = dict(top=top) | ({} if preset is None else dict(preset=preset))
     if first != "band":
         return METHODS[first](query, gallery, **chosen)
     from kinfolk.enhance import GraphEnhancer
@@ -131,11 +140,20 @@ def _rank(
     return band(query, gallery, then or "cosine", enhancer=enhancer, random_state=seed, **chosen)
 
 
-def _scores(ranking: Ranking, query: FeatureSet, gallery: FeatureSet) -> dict[str, float]:
-    """Return mAP and R1 if both sides have labels."""
-    from kinfolk.metrics import reid
+def _scorer(query: FeatureSet, gallery: FeatureSet, facts: dict[str, Any]) -> ReidScorer | None:
+    """Return what scores the whole ranking, if both sides have labels and there is anything to find."""
+    from kinfolk.metrics import ReidScorer
 
     if query.labels is None or gallery.labels is None:
-        return {}
-    found = reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
-    return dict(mAP=round(100 * found.map, 2), R1=round(100 * found.rank1, 2))
+        return None
+    try:
+        return ReidScorer(query.labels, gallery.labels, query.cameras, gallery.cameras)
+    except InputError as reason:
+        facts["scores"] = f"none: {reason}"
+        return None
+
+
+def _scores(scorer: ReidScorer) -> dict[str, Any]:
+    found = scorer.report()
+    means = dict(mAP=found.map, R1=found.rank1, R5=found.rank5, R10=found.rank10, mINP=found.minp)
+    return dict(queries_scored=found.queries) | {name: options.Share(value) for name, value in means.items()}

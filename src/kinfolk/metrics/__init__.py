@@ -25,7 +25,7 @@ from kinfolk.metrics.identity_scores import (
 )
 from kinfolk.metrics.pairs import Roc, edge_noise_rate, pair_auc, roc, tpr_at_fpr
 from kinfolk.metrics.pool_queries import PooledQueries, pool_queries
-from kinfolk.metrics.reid import ReidQueries, ReidReport, reid, reid_queries
+from kinfolk.metrics.reid import ReidQueries, ReidReport, ReidScorer, reid, reid_queries
 from kinfolk.metrics.retrieval import (
     QueryScores,
     RetrievalReport,
@@ -46,6 +46,7 @@ __all__ = [
     "QueryScores",
     "ReidQueries",
     "ReidReport",
+    "ReidScorer",
     "RetrievalReport",
     "Roc",
     "Score",

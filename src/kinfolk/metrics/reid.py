@@ -12,7 +12,7 @@ Queries without any item to find (P = 0) are left out of the means, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from kinfolk._core.threads import deal
 from kinfolk.metrics._labels import numbered
 from kinfolk.metrics.retrieval import cmc_of
 
-LISTS_AT_ONCE = 256  # of one thread
+WALKED_AT_ONCE = 1 << 22  # places of lists, of one thread: 32 MiB of row numbers
 END = -1  # in a ranking: the list of this query ends here
 BAD_ROW, TWICE = 1, 2  # faults of a list
 
@@ -100,7 +100,7 @@ def reid(
     -------
     ReidReport
 
-    Cost: one walk over the lists. Memory: a byte for each gallery item and thread.
+    Cost: one walk over the lists. Memory: 32 MiB and a byte for each gallery item, for each thread.
 
     Examples
     --------
@@ -108,18 +108,7 @@ def reid(
     >>> found.map, found.rank1, found.queries  # item 0 is left out for query 0: same identity, same camera
     (1.0, 1.0, 2)
     """
-    found = reid_queries(ranking, query_labels, gallery_labels, query_cameras, gallery_cameras)
-    cmc = cmc_of(found.first_rank, top=50)
-    return ReidReport(
-        queries=len(found.classes),
-        left_out=found.left_out,
-        map=float(found.average_precision.mean()),
-        rank1=float(cmc[0]),
-        rank5=float(cmc[4]),
-        rank10=float(cmc[9]),
-        minp=float(found.inverse_penalty.mean()),
-        cmc=cmc,
-    )
+    return ReidScorer(query_labels, gallery_labels, query_cameras, gallery_cameras).add_all(ranking).report()
 
 
 def reid_queries(
@@ -144,41 +133,106 @@ def reid_queries(
     >>> reid_queries([[1, 0], [0, 1]], [7, 8], [7, 8]).average_precision
     array([0.5, 0.5])
     """
-    query_classes, gallery_classes = _numbered_together(query_labels, gallery_labels, "label")
-    if (query_cameras is None) != (gallery_cameras is None):
-        raise InputError("cameras are needed for the queries and for the gallery, or for neither")
-    if query_cameras is None or gallery_cameras is None:
-        cameras = np.full(len(query_classes), -1), np.full(len(gallery_classes), -2)  # of no common camera
-    else:
-        cameras = numbered_cameras(query_cameras, gallery_cameras, len(query_classes), len(gallery_classes))
-    to_find = _to_find(query_classes, gallery_classes, *cameras)
-    scores = np.empty((len(query_classes), 3))
-    start = 0
-    for indices in _blocks(ranking):
+    return ReidScorer(query_labels, gallery_labels, query_cameras, gallery_cameras).add_all(ranking).queries()
+
+
+class ReidScorer:
+    """Scores lists by the re-ID protocol as they come, block after block of queries, and keeps none of them.
+
+    Parameters
+    ----------
+    query_labels, gallery_labels, query_cameras, gallery_cameras : as in `reid`.
+
+    Examples
+    --------
+    >>> import kinfolk as kf
+    >>> fs = kf.datasets.digits()
+    >>> query, gallery = fs.take(slice(0, 50)), fs.take(slice(50, None))
+    >>> scorer = ReidScorer(query.labels, gallery.labels)
+    >>> kf.rerank.cosine(query, gallery, top=10, watch=scorer.add)  # ten are kept, all are scored
+    Ranking(50 queries, top 10 of 1,747)
+    >>> round(scorer.report().map, 2)
+    0.68
+    """
+
+    def __init__(  # noqa: D107
+        self,
+        query_labels: ArrayLike,
+        gallery_labels: ArrayLike,
+        query_cameras: ArrayLike | None = None,
+        gallery_cameras: ArrayLike | None = None,
+    ) -> None:
+        self._query_classes, self._gallery_classes = _numbered_together(query_labels, gallery_labels, "label")
+        nq, ng = len(self._query_classes), len(self._gallery_classes)
+        if (query_cameras is None) != (gallery_cameras is None):
+            raise InputError("cameras are needed for the queries and for the gallery, or for neither")
+        if query_cameras is None or gallery_cameras is None:
+            self._cameras = np.full(nq, -1), np.full(ng, -2)  # of no common camera
+        else:
+            self._cameras = numbered_cameras(query_cameras, gallery_cameras, nq, ng)
+        self._to_find = _to_find(self._query_classes, self._gallery_classes, *self._cameras)
+        if not self._to_find.any():
+            raise InputError("no query has an item of its identity and of another camera in the gallery")
+        self._scores = np.empty((nq, 3))
+        self._added = 0
+
+    def add(self, ranking: Ranking | ArrayLike) -> None:
+        """Score the lists of the next queries, (b, top), given as in `reid`."""
+        indices = _list_rows(ranking)
+        start, nq = self._added, len(self._query_classes)
         rows = slice(start, start + len(indices))
-        start += len(indices)
-        if start > len(query_classes):
-            raise InputError(f"the ranking has more lists than the {len(query_classes):,} queries")
-        lists = _Lists(query_classes[rows], cameras[0][rows], gallery_classes, cameras[1], to_find[rows], scores[rows])
-        _walk(indices, lists, rows.start)
-    if start < len(query_classes):
-        raise InputError(f"the ranking has {start:,} lists for {len(query_classes):,} queries")
-    scored = to_find > 0
-    if not scored.any():
-        raise InputError("no query has an item of its identity and of another camera in the gallery")
-    average_precision, inverse_penalty, first_rank = scores[scored].T
-    left_out = int(np.count_nonzero(~scored))
-    return ReidQueries(query_classes[scored], average_precision, inverse_penalty, first_rank, left_out)
+        if rows.stop > nq:
+            raise InputError(f"the ranking has more lists than the {nq:,} queries")
+        lists = _Lists(
+            self._query_classes[rows],
+            self._cameras[0][rows],
+            self._gallery_classes,
+            self._cameras[1],
+            self._to_find[rows],
+            self._scores[rows],
+        )
+        _walk(indices, lists, start)
+        self._added = rows.stop
+
+    def add_all(self, ranking: Ranking | ArrayLike | Iterator[Ranking | ArrayLike]) -> ReidScorer:
+        """Score the lists of all queries, at once or as an iterator of blocks; return the scorer."""
+        for block in ranking if isinstance(ranking, Iterator) else [ranking]:
+            self.add(block)
+        return self
+
+    def queries(self) -> ReidQueries:
+        """Return the scores of each query that has an item to find, once the lists of all are added."""
+        nq = len(self._query_classes)
+        if self._added < nq:
+            raise InputError(f"the ranking has {self._added:,} lists for {nq:,} queries")
+        scored = self._to_find > 0
+        average_precision, inverse_penalty, first_rank = self._scores[scored].T
+        left_out = int(np.count_nonzero(~scored))
+        return ReidQueries(self._query_classes[scored], average_precision, inverse_penalty, first_rank, left_out)
+
+    def report(self) -> ReidReport:
+        """Return the means over the queries, once the lists of all are added."""
+        found = self.queries()
+        cmc = cmc_of(found.first_rank, top=50)
+        return ReidReport(
+            queries=len(found.classes),
+            left_out=found.left_out,
+            map=float(found.average_precision.mean()),
+            rank1=float(cmc[0]),
+            rank5=float(cmc[4]),
+            rank10=float(cmc[9]),
+            minp=float(found.inverse_penalty.mean()),
+            cmc=cmc,
+        )
 
 
-def _blocks(ranking: Ranking | ArrayLike | Iterable[Ranking | ArrayLike]) -> Iterator[NDArray[np.integer]]:
-    for block in ranking if isinstance(ranking, Iterator) else [ranking]:
-        indices = np.ascontiguousarray(getattr(block, "indices", block))
-        if indices.ndim != 2 or indices.dtype.kind not in "iu":
-            raise InputError(
-                f"a ranking is (queries, top) row numbers of the gallery, not {indices.shape} of {indices.dtype}"
-            )
-        yield indices
+def _list_rows(ranking: Ranking | ArrayLike) -> NDArray[np.integer]:
+    indices = np.ascontiguousarray(getattr(ranking, "indices", ranking))
+    if indices.ndim != 2 or indices.dtype.kind not in "iu":
+        raise InputError(
+            f"a ranking is (queries, top) row numbers of the gallery, not {indices.shape} of {indices.dtype}"
+        )
+    return indices
 
 
 def _numbered_together(first: ArrayLike, second: ArrayLike, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -241,9 +295,10 @@ class _Lists(NamedTuple):
 def _walk(indices: NDArray[np.integer], lists: _Lists, first_query: int) -> None:
     """Fill in the scores of the lists, with threads where there are many; refuse lists that name no or equal items."""
     faults = np.zeros(len(indices), dtype=np.int64)
+    step = max(1, WALKED_AT_ONCE // max(1, indices.shape[1]))
 
     def walk(start: int) -> None:
-        rows = slice(start, start + LISTS_AT_ONCE)
+        rows = slice(start, start + step)
         block = indices[rows].astype(np.int64, copy=False)  # one compiled form of the walk, whatever the ranking holds
         _walk_lists(
             block,
@@ -256,8 +311,8 @@ def _walk(indices: NDArray[np.integer], lists: _Lists, first_query: int) -> None
             faults[rows],
         )
 
-    if len(indices) > LISTS_AT_ONCE:
-        deal(walk, range(0, len(indices), LISTS_AT_ONCE))
+    if len(indices) > step:
+        deal(walk, range(0, len(indices), step))
     else:
         walk(0)
     if faults.any():

@@ -17,6 +17,7 @@ from kinfolk.rerank._heap import offer, sort_heap
 
 TOP = 100  # length of a list unless given: more than anybody looks at
 BLOCK_BYTES = 64 << 20  # distances computed at a time: large enough for a fast product, small beside the features
+Watch = Callable[[NDArray[np.int32]], None] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,10 +60,14 @@ def rank_blocks(
     top: int | None,
     settings: Mapping[str, Any],
     show_progress: bool = True,
+    watch: Watch = None,
 ) -> Ranking:
     """Rank the gallery for all queries from `distances(start, stop)`, a (stop - start, n_gallery) block.
 
-    Memory: blocks of 64 MiB and the result; with top=None that is 8 bytes a pair.
+    `watch` is called with the whole gallery in its order, (stop - start, n_gallery) int32, for each block: what scores
+    need, while only `top` of it is kept.
+
+    Memory: blocks of 64 MiB (two with `watch`) and the result; with top=None that is 8 bytes a pair.
 
     >>> rank_blocks(lambda start, stop: np.array([[3, 1, 2]], dtype=np.float32), 1, 3, 2, {}).indices
     array([[1, 2]], dtype=int32)
@@ -76,24 +81,36 @@ def rank_blocks(
     with progress("ranking", n_queries, show_progress) as advance:
         for start in range(0, n_queries, step):
             stop = min(start + step, n_queries)
-            _rank_block(distances(start, stop), indices[start:stop], values[start:stop])
+            _rank_block(distances(start, stop), indices[start:stop], values[start:stop], watch)
             advance(stop - start)
     return Ranking(indices, values, n_gallery, settings)
 
 
-def _rank_block(block: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
+def _rank_block(
+    block: NDArray[np.float32], indices: NDArray[np.int32], values: NDArray[np.float32], watch: Watch
+) -> None:
     """Write the smallest distances of each row, and their columns: (b, n) -> (b, top) twice."""
     top = indices.shape[1]
+    if watch is None and 2 * top < block.shape[1]:
+        over_spans(lambda first, last: _smallest(first, last, block, indices, values), len(block))
+        return
+    order = _order(block)
+    indices[:] = order[:, :top]
+    values[:] = np.take_along_axis(block, indices, axis=1)
+    if watch is not None:
+        watch(order)
+
+
+def _order(block: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Return the columns of each row in the order of rising distances: (b, n) -> (b, n)."""
+    order = np.empty(block.shape, dtype=np.int32)
 
     def sort(first: int, last: int) -> None:
         for q in range(first, last):
-            order = block[q].argsort(kind="stable")[:top]
-            indices[q], values[q] = order, block[q, order]
+            order[q] = block[q].argsort(kind="stable")
 
-    def select(first: int, last: int) -> None:
-        _smallest(first, last, block, indices, values)
-
-    over_spans(sort if 2 * top >= block.shape[1] else select, len(block))
+    over_spans(sort, len(block))
+    return order
 
 
 @kernel()

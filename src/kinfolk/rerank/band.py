@@ -14,7 +14,7 @@ from kinfolk._core.checks import check_choice
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.features import Matrix, UnitRows, refuse_enhanced
 from kinfolk.rerank._pool import Pool
-from kinfolk.rerank._ranking import TOP, Ranking
+from kinfolk.rerank._ranking import TOP, Ranking, Watch
 from kinfolk.rerank._settings import neighbors_and_k
 from kinfolk.rerank.cosine import cosine
 from kinfolk.rerank.expanded_cross_neighborhood import expanded_cross_neighborhood
@@ -40,6 +40,7 @@ def band(
     random_state: int = 0,
     top: int | None = TOP,
     show_progress: bool = True,
+    watch: Watch = None,
     **settings: Any,
 ) -> Ranking:
     """Enhance queries and gallery on their common graph, then rank by cosine, "qe", "lbr", "kr" or "ecn".
@@ -50,8 +51,10 @@ def band(
     then : the ranking of the enhanced features, one of `METHODS`.
     enhancer : a fitted GraphEnhancer; None: the label-free form is fitted to the rows.
     random_state : of the label-free form.
-    top : length of the lists; None: the whole gallery.
+    top : length of the lists, or the whole gallery where that is smaller; None: the whole gallery.
     show_progress : bars on a terminal.
+    watch : called with the whole gallery in its new order, (b, ng) rows, for each block of queries: to score all of it
+        while only `top` is kept.
     settings : further arguments of the ranking.
 
     Returns
@@ -80,5 +83,5 @@ def band(
         # enhanced neighbourhoods look more closed than they are: k fits the classes of the features as given
         settings["class_k"] = enhancer.k_ if label_free else neighbors_and_k(pool)[1]
     enhanced = UnitRows(Z[: pool.n_queries]), UnitRows(Z[pool.n_queries :])
-    ranking = METHODS[then](*enhanced, top=top, show_progress=show_progress, **settings)
+    ranking = METHODS[then](*enhanced, top=top, show_progress=show_progress, watch=watch, **settings)
     return replace(ranking, settings=dict(ranking.settings, enhancer_k=enhancer.k_))

@@ -29,7 +29,7 @@ from kinfolk._core.checks import check_choice
 from kinfolk._core.kernels import kernel, over_spans
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Pool
-from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset, rank_lists
 from kinfolk.rerank._sparse import SparseRows, add_rows
 
@@ -52,6 +52,7 @@ def expanded_cross_neighborhood(
     class_k: int | None = None,
     variant: Literal["rank", "cosine"] = "rank",
     show_progress: bool = True,
+    watch: Watch = None,
 ) -> Ranking:
     """Rank the gallery by the expanded cross neighbourhood, on rank lists or on cosines.
 
@@ -60,11 +61,13 @@ def expanded_cross_neighborhood(
     query, gallery : features (nq, d) and (ng, d).
     k : length of the lists that are compared; None: from the preset or class_k, as t and q.
     t, q : nearest rows, and nearest of each of them, that form a neighbourhood.
-    top : length of the lists returned; None: the whole gallery.
+    top : length of the lists returned, or the whole gallery where that is smaller; None: the whole gallery.
     preset : "paper": k = 25, t = 3, q = 8.
     class_k : the k that fits the classes, which k, t and q follow; None: chosen from the data.
     variant : d of the module's text, "rank" or "cosine".
     show_progress : bars on a terminal.
+    watch : called with the whole gallery in its new order, (b, ng) rows, for each block of queries: to score all of it
+        while only `top` is kept.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def expanded_cross_neighborhood(
     lists = rank_lists(pool, neighbors, max(width, settings["t"] + 1, settings["q"] + 1)).indices
     members = expanded_neighbors(lists[:, 1:], settings["t"], settings["q"])
     distances = _by_rank(pool, lists[:, :width], members, width) if variant == "rank" else _by_cosine(pool, members)
-    ranking = rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+    ranking = rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress, watch)
     if variant == "rank":
         np.minimum(ranking.distances, 1, out=ranking.distances)
     return ranking

@@ -29,7 +29,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel, over_spans
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Neighbors, Pool
-from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset, rank_lists
 from kinfolk.rerank._sparse import SparseRows, add_rows
 
@@ -51,6 +51,7 @@ def k_reciprocal(
     class_k: int | None = None,
     form: Literal["paper", "helper"] = "paper",
     show_progress: bool = True,
+    watch: Watch = None,
 ) -> Ranking:
     """Rank the gallery by k-reciprocal encoding.
 
@@ -59,11 +60,13 @@ def k_reciprocal(
     query, gallery : features (nq, d) and (ng, d).
     k1, k2 : rows of the lists that must hold each other, and that are averaged over; None: from the preset or class_k.
     lambda_value : share of the original distance, from 0 to 1; None: 0.3.
-    top : length of the lists; None: the whole gallery.
+    top : length of the lists, or the whole gallery where that is smaller; None: the whole gallery.
     preset : "paper": k1 = 20, k2 = 6.
     class_k : the k that fits the classes, which k1 and k2 follow; None: chosen from the data.
     form : "paper", or "helper" for the sets of the program that is usually copied (see the module's text).
     show_progress : bars on a terminal.
+    watch : called with the whole gallery in its new order, (b, ng) rows, for each block of queries: to score all of it
+        while only `top` is kept.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def k_reciprocal(
         over_spans(lambda a, b: _mix(a, b, block, start, lists.lowest, *V, *inverted, weight), len(block))
         return block
 
-    return rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+    return rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress, watch)
 
 
 def reciprocal_rows(unit: NDArray[np.float32], lists: Neighbors, whole: int, half: int, strict: bool) -> SparseRows:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError
 from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Pool
-from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset
 
 DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), for_k=lambda k: dict(n=max(2, 3 * k), temperature=0.1))
@@ -35,6 +35,7 @@ def local_blurring(
     preset: Preset = None,
     class_k: int | None = None,
     show_progress: bool = True,
+    watch: Watch = None,
 ) -> Ranking:
     """Rank the gallery by cosine, then blur the first n of each list and rank them again.
 
@@ -43,10 +44,12 @@ def local_blurring(
     query, gallery : features (nq, d) and (ng, d).
     n : rows of each list that are blurred; None: from the preset or class_k.
     temperature : sigma of the module's text; None: 0.1.
-    top : length of the lists; None: the whole gallery.
+    top : length of the lists, or the whole gallery where that is smaller; None: the whole gallery.
     preset : "paper": n = 50.
     class_k : the k that fits the classes, which n follows; None: chosen from the data.
     show_progress : bars on a terminal.
+    watch : called with the whole gallery in its new order, (b, ng) rows, for each block of queries: to score all of it
+        while only `top` is kept.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def local_blurring(
             row[first] = _blurred(pool.gallery[first], row[first], settings["temperature"])
         return block
 
-    return rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+    return rank_blocks(distances, pool.n_queries, pool.n_gallery, top, settings, show_progress, watch)
 
 
 def _blurred(vectors: NDArray[np.float32], distances: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:

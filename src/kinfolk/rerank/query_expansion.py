@@ -14,7 +14,7 @@ import numpy as np
 
 from kinfolk.features import Matrix, of_length_one
 from kinfolk.rerank._pool import Pool
-from kinfolk.rerank._ranking import TOP, Ranking, rank_blocks
+from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset
 
 DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), for_k=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0))
@@ -31,6 +31,7 @@ def query_expansion(
     preset: Preset = None,
     class_k: int | None = None,
     show_progress: bool = True,
+    watch: Watch = None,
 ) -> Ranking:
     """Rank the gallery for the mean of each query and its k nearest in the gallery, weighted by cosine ** alpha.
 
@@ -39,10 +40,12 @@ def query_expansion(
     query, gallery : features (nq, d) and (ng, d).
     k : nearest rows in the mean; None: from the preset or class_k.
     alpha : exponent of the weights; 0: average expansion; None: 3.
-    top : length of the lists; None: the whole gallery.
+    top : length of the lists, or the whole gallery where that is smaller; None: the whole gallery.
     preset : "paper": k = 10.
     class_k : the k that fits the classes, which k follows; None: chosen from the data.
     show_progress : bars on a terminal.
+    watch : called with the whole gallery in its new order, (b, ng) rows, for each block of queries: to score all of it
+        while only `top` is kept.
 
     Returns
     -------
@@ -66,4 +69,4 @@ def query_expansion(
         weights = np.maximum(1 - first.distances[rows], 0) ** np.float32(settings["alpha"])
         expanded[rows] += np.matmul(weights[:, None, :], pool.gallery[first.indices[rows]])[:, 0]
     pool.replace_queries(of_length_one(expanded))
-    return rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, top, settings, show_progress)
+    return rank_blocks(pool.distances, pool.n_queries, pool.n_gallery, top, settings, show_progress, watch)
