@@ -105,3 +105,68 @@ def test_parameters_that_are_no_more_are_dropped_or_name_the_version_they_need(t
     changed(tmp_path / "model", lambda config: config["parameters"].update(rounds=2))
     with pytest.raises(kf.InputError, match=r"rounds above 1, which only kinfolk 0\.1"):
         GraphEnhancer.load(tmp_path / "model")
+
+
+ENCODER = dict(model="subgraph", k=8)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("propagation.hops", 10**9, r"propagation\.hops must be less than or equal to 1000, not 1000000000"),
+        ("propagation.theta_q", "x", r"propagation\.theta_q must be a valid number, not 'x'"),
+        ("propagation.theta_s", 1e300, r"propagation\.theta_s must be less than or equal to 1000000"),
+        ("propagation.one_way", 0, r"propagation\.one_way must be greater than 0, not 0"),
+        ("propagation.attention", "magic", r"propagation\.attention must be 'none', 'self', 'quartet' or 'band'"),
+        ("parameters.rounds", 10**9, "rounds above 1, which only"),
+        ("parameters.rounds", 10**99, r"parameters\.rounds must be less than"),
+        ("parameters.hops", 10**9, r"parameters\.hops must be less than or equal to 1000"),
+        ("parameters.k", 10**9, r"parameters\.k must be less than or equal to 1048576"),
+        ("parameters.layers", 10**9, r"parameters\.layers must be less than or equal to 3"),
+        ("parameters.random_state", -1, r"parameters\.random_state must be greater than or equal to 0"),
+        ("parameters.cmd", 1, r"parameters\.cmd is not known to this version"),
+        ("k", 0, "k must be greater than or equal to 1, not 0"),
+        ("k", True, "k must be a valid integer, not True"),
+        ("n_features", 10**9, "n_features must be less than or equal to 1048576"),
+        ("n_features", 17, r"encoder\.in_dim is 16, but n_features is 17|mean has the shape"),
+        ("scores", {"a": 7.5}, r"scores\.a must be less than or equal to 1, not 7.5"),
+        ("class_size", -1, "class_size must be greater than 0, not -1"),
+        ("trained", "yes", "trained must be a valid boolean, not 'yes'"),
+        ("encoder.hidden", 10**9, r"encoder\.hidden must be less than or equal to"),
+        ("encoder.out_dim", 1 << 20, "the weights do not fit: (last|activation)"),
+        ("encoder.heads", 0, r"encoder\.heads must be greater than or equal to 1"),
+        ("encoder.scale", 0, r"encoder\.scale must be greater than 0, not 0"),
+        ("encoder.floor", 2, r"encoder\.floor must be less than or equal to 1"),
+    ],
+)
+def test_every_number_of_a_folder_has_a_range(tmp_path, data, place, value, message):
+    quiet(**ENCODER).fit(data[0]).save(tmp_path / "model")
+
+    def change(config) -> None:
+        *outer, name = place.split(".")
+        for key in outer:
+            config = config[key]
+        config[name] = value
+
+    changed(tmp_path / "model", change)
+    with pytest.raises(kf.InputError, match=message) as caught:
+        GraphEnhancer.load(tmp_path / "model")
+    assert str(tmp_path / "model") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [('{"k": Infinity}', "Infinity is not a number"), ("[" * 90_000, "nested too deep"), (" " * 5_000_000, "bytes of")],
+)
+def test_huge_deep_and_infinite_json(tmp_path, data, content, message):
+    quiet(k=8).fit(data[0]).save(tmp_path / "model")
+    (tmp_path / "model" / "config.json").write_text(content)
+    with pytest.raises(kf.InputError, match=message):
+        GraphEnhancer.load(tmp_path / "model")
+
+
+def test_what_cannot_be_saved_cannot_be_asked_for():
+    for settings in (dict(hops=1001), dict(k=(1 << 20) + 1)):
+        with pytest.raises(kf.InputError, match="must be a number"):
+            quiet(**settings).fit(np.eye(4) + 0.1)

@@ -36,7 +36,9 @@ def checked(model: type[M], values: Any, source: object) -> M:
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:
-    field = ".".join(str(place) for place in problem["loc"]) or "the content"
+    places = [str(place) for place in problem["loc"]]
+    # pydantic also names the member of a union, such as "constrained-int"
+    field = ".".join(place for place in places if place.isidentifier() or place.isdigit()) or "the content"
     kind = problem["type"]
     if kind == "missing":
         return f"{field} is missing"

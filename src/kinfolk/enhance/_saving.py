@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core.extras import require
+from kinfolk._core.schema import checked
+from kinfolk.enhance._model_facts import EnhancerFacts
 from kinfolk.enhance._settings import check_settings
 from kinfolk.enhance.propagation import Propagation
 from kinfolk.formats.model_folder import group, load_model, save_model
@@ -62,46 +65,49 @@ def load_enhancer(cls: type[E], path: str | os.PathLike[str]) -> E:
     kinfolk.InputError: nowhere does not exist: a model folder was expected
     """
     _, config, tensors = load_model(path, kind=KIND)
+    facts = checked(EnhancerFacts, config, path)
+    if facts.parameters.rounds != 1:
+        raise InputError(f"{path} was made with rounds above 1, which only kinfolk 0.1 knows")
     try:
-        e = cls(**_parameters(config["parameters"]))
+        e = cls(**facts.parameters.model_dump(exclude={"rounds"}))
         check_settings(e)
-        e.k_, e.trained_, e.scores_ = int(config["k"]), bool(config["trained"]), dict(config["scores"])
-        e.k_free_ = int(config["k_free"])
-        size = config.get("class_size")  # older folders have none
-        e.class_size_ = None if size is None else float(size)
-        e.n_features_in_ = int(config["n_features"])
+        e.k_, e.k_free_, e.trained_ = facts.k, facts.k_free, facts.trained
+        e.scores_, e.class_size_, e.n_features_in_ = dict(facts.scores), facts.class_size, facts.n_features
         e.mean_ = _shaped(tensors, "mean", (e.n_features_in_,))
         e.metric_ = _shaped(tensors, "metric", (e.n_features_in_,) * 2) if "metric" in tensors else None
-        e.propagation_ = Propagation(**config["propagation"])
+        e.propagation_ = Propagation(**facts.propagation.model_dump())
         e.net_ = KinshipNetwork(group(tensors, "kinship."))
-        e.encoder_ = _encoder(config["encoder"], group(tensors, "encoder.")) if config["encoder"] else None
+        e.encoder_ = _encoder(facts, group(tensors, "encoder."))
         e._n_features_out = e._out_dim()
     except MissingExtraError:
         raise
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-        raise InputError(f"{path} is not a model this version can read: {problem}") from None
+    except KeyError as problem:
+        raise InputError(f"{path} is not a model this version can read: the tensor {problem} is missing") from None
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise InputError(f"{path} is not a model this version can read: {_first_line(problem)}") from None
     return e
 
 
-def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of this version; `rounds` of kinfolk 0.1 was 1 in nearly every model, and is no more."""
-    known = dict(stored)
-    if known.pop("rounds", 1) != 1:
-        raise ValueError("it was made with rounds above 1, which only kinfolk 0.1 knows")
-    return known
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 
-def _encoder(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Encoder:
+def _encoder(facts: EnhancerFacts, tensors: dict[str, NDArray[Any]]) -> Encoder | None:
+    if facts.encoder is None:
+        return None
+    if facts.encoder.in_dim != facts.n_features:
+        raise ValueError(f"encoder.in_dim is {facts.encoder.in_dim}, but n_features is {facts.n_features}")
+    require("torch", extra="train")
     from kinfolk.nn.encoder import encoder_from
 
-    return encoder_from(config, tensors)
+    return encoder_from(facts.encoder.model_dump(), tensors)
 
 
 def _shaped(tensors: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
     found = tensors[name]
     if found.shape != shape:
         raise ValueError(f"{name} has the shape {found.shape}, {shape} is expected")
-    return found
+    return found.astype(np.float32, copy=False)
 
 
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:

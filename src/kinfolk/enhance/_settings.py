@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from kinfolk._core.checks import check_choice, check_finite, check_seed, check_whole
+from kinfolk._core.checks import check_choice, check_finite, check_number, check_seed, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.enhance.propagation import ATTENTIONS, Propagation
+from kinfolk.formats.model_limits import MOST_NEIGHBORS
 
 if TYPE_CHECKING:
     from kinfolk.enhance.graph_enhancer import GraphEnhancer
@@ -43,6 +44,8 @@ def check_settings(e: GraphEnhancer) -> None:
     check_choice("model", e.model, ("auto", "propagate", "subgraph"))
     check_whole("k", e.k, auto=True)
     check_whole("heads", e.heads)
+    if e.k != "auto":
+        check_number("k", e.k, most=MOST_NEIGHBORS)
     if e.steps is not None:
         check_whole("steps", e.steps)
     if e.model == "propagate" and (e.base != "gcn" or e.layers != 1 or e.attention not in ATTENTIONS):

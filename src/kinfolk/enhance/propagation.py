@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.checks import check_choice, check_whole
+from kinfolk._core.checks import check_choice, check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel, over_spans
+from kinfolk.formats.model_limits import MOST_HOPS
 from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
@@ -54,6 +55,7 @@ class Propagation:
     def __post_init__(self) -> None:
         check_choice("attention", self.attention, ATTENTIONS)
         check_whole("hops", self.hops)
+        check_number("hops", self.hops, least=1, most=MOST_HOPS)
         if not 0 < self.one_way <= 1:
             raise InputError(f"one_way must lie above 0 and not above 1, not {self.one_way}")
 

@@ -19,11 +19,14 @@ from safetensors.numpy import save as serialized
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, existing_folder, replacing_folder
+from kinfolk._core.json_file import read_json
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk._core.version import __version__
 from kinfolk.formats._common import reading
 
 KIND = "model"  # in the manifest
 FORMAT_VERSION = 1
+MOST_CONFIG_BYTES = 4 << 20  # the description of a tensor takes about 100 bytes
 CONFIG, WEIGHTS, CARD = "config.json", "weights.safetensors", "README.md"
 
 
@@ -102,10 +105,14 @@ def load_model(
         raise InputError(f"{folder} holds a model of the kind {found!r}, one of the kind {kind!r} was expected")
     file = folder / WEIGHTS
     with reading(existing_file(file), "a safetensors file"), safe_open(file, framework="numpy") as stored:
+        refuse_more_than_memory(file.stat().st_size, "the weights")
         tensors = {name: _stored_array(stored, name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
     _compare(file, _descriptions(tensors), weights["tensors"])
     if _sha256(file) != weights["sha256"]:
         raise InputError(f"{file} is not the file that was saved: its SHA-256 differs from the one in {CONFIG}")
+    for name, tensor in tensors.items():
+        if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
+            raise InputError(f"{file}: tensor {name!r} holds numbers that are not finite: the training went wrong")
     return found, config, tensors
 
 
@@ -157,7 +164,7 @@ def _facts(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(f"{folder} is not a model folder: {CONFIG} is missing")
     with reading(existing_file(file), "the config of a model"):
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = read_json(file, MOST_CONFIG_BYTES)
     version = facts.get("format_version") if isinstance(facts, dict) else None
     if type(version) is not int:
         raise InputError(f"{file} is not the config of a model: it has no format_version")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -278,6 +280,27 @@ def encoder_from(config: dict[str, Any], weights: dict[str, NDArray[Any]]) -> En
     >>> encoder_from({"in_dim": 2, "k": 1}, weights).config.k
     1
     """
-    encoder = Encoder(EncoderConfig(**config))
-    encoder.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
-    return encoder
+    facts = EncoderConfig(**config)
+    return load_weights(lambda: Encoder(facts), weights)
+
+
+N = TypeVar("N", bound=nn.Module)
+
+
+def load_weights(build: Callable[[], N], weights: Mapping[str, NDArray[Any]]) -> N:
+    """Return the network with these weights; shapes are compared before anything of their size is allocated.
+
+    >>> load_weights(lambda: nn.Linear(10**9, 10**9), {"weight": np.ones((2, 2)), "bias": np.ones(2)})
+    Traceback (most recent call last):
+    kinfolk.InputError: the weights do not fit: weight has the shape (2, 2), (1000000000, 1000000000) is expected
+    """
+    with torch.device("meta"):  # shapes without values
+        expected = {name: tuple(tensor.shape) for name, tensor in build().state_dict().items()}
+    for name in sorted(expected.keys() ^ weights.keys()):
+        raise InputError(f"the weights do not fit: {name} is {'missing' if name in expected else 'not known'}")
+    for name, shape in expected.items():
+        if weights[name].shape != shape:
+            raise InputError(f"the weights do not fit: {name} has the shape {weights[name].shape}, {shape} is expected")
+    network = build()
+    network.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(w)) for name, w in weights.items()})
+    return network

@@ -56,7 +56,7 @@ def test_a_saved_model_gives_the_same_clusters(kind, persons, models, tmp_path):
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     config["config"]["n_features"] += 1
     (tmp_path / "model" / "config.json").write_text(json.dumps(config))
-    with pytest.raises(kf.InputError, match="this version can read"):
+    with pytest.raises(kf.InputError, match="do not fit"):
         kind.load(tmp_path / "model")
 
 
@@ -185,3 +185,35 @@ def test_scored_edges_are_sorted_with_their_scores():
         order = sorted(range(5), key=lambda a: -scores[i, a])
         assert g.indices[i].tolist() == [indices[i, a] for a in order]
         assert g.similarities[i].tolist() == [scores[i, a] for a in order]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("k",), 10**9, "k must be less than or equal to"),
+        (("k",), "x", "k must be a valid integer, not 'x'"),
+        (("n_features",), 1 << 20, "the weights do not fit"),
+        (("odds",), [[1.0, 0.0]] * 1000, "odds List should have at most 2 items"),
+        (("odds",), [[1.0], [1.0]], "odds.0 List should have at least 2 items"),
+        (("score",), 7.5, "score must be less than or equal to 1, not 7.5"),
+        (("settings",), {}, "settings: .* is missing"),
+        (("settings",), {"cmd": 1}, "settings: .* is (missing|not known)"),
+        (("parameters", "steps"), 0, "parameters.steps must be greater than or equal to 1, not 0"),
+        (("parameters", "random_state"), -1, "parameters.random_state must be greater than or equal to 0, not -1"),
+        (("parameters", "more"), 1, "parameters.more is not known"),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_of_a_folder_has_a_range(kind, models, tmp_path, place, value, message):
+    models[kind].save(tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    whole = json.loads(file.read_text())
+    inner = whole["config"]
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    file.write_text(json.dumps(whole))
+    with pytest.raises(kf.InputError, match=message) as caught:
+        kind.load(tmp_path / "model")
+    assert str(tmp_path / "model") in str(caught.value)
+    assert "\n" not in str(caught.value)

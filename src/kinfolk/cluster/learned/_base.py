@@ -19,11 +19,13 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
@@ -31,21 +33,46 @@ from torch import nn
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.schema import Facts, checked
 from kinfolk._core.threads import deal, one_torch_thread, share_threads
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
 from kinfolk.cluster._internal.size_limit import split_large
 from kinfolk.cluster._internal.sweep import balance
 from kinfolk.features import Matrix, UnitRows
+from kinfolk.formats._common import reading
 from kinfolk.formats.model_folder import group, load_model, save_model
+from kinfolk.formats.model_limits import Count, Dimensions, Neighbors, Odds, Seed, Share, Word
 from kinfolk.kinship.choose_k import k_for_labelled
 from kinfolk.metrics._labels import half_of, numbered
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.nn.device import best_device
+from kinfolk.nn.encoder import load_weights
 from kinfolk.training.session import Session
 
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: 4 MB
 SAMPLE_EDGES = 200_000  # at most, for the two numbers of a calibration
 FEWEST_IDENTITIES = 2  # one for each half; good clusters need many more
+
+
+class ParameterFacts(Facts):
+    """The parameters of the constructors in a model folder."""
+
+    k: Neighbors | Literal["auto"]
+    steps: Count
+    max_size: Count | None
+    random_state: Seed
+    show_progress: bool
+
+
+class ClustererFacts(Facts):
+    """The config of a model folder: its two networks are calibrated by two numbers each."""
+
+    parameters: ParameterFacts
+    n_features: Dimensions
+    k: Neighbors
+    odds: Annotated[list[Annotated[list[Odds], Field(min_length=2, max_length=2)]], Field(min_length=2, max_length=2)]
+    settings: dict[Word, Any]
+    score: Share
 
 
 class HasIndices(Protocol):
@@ -85,6 +112,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
     steps: int
     random_state: int
     show_progress: bool
+    _settings_facts: ClassVar[type[Facts]]  # what `settings_` may hold
 
     @abstractmethod
     def _network(self) -> nn.Module:
@@ -178,16 +206,15 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a folder that `save` wrote."""
         _, config, tensors = load_model(path, kind=cls.__name__)
-        try:
-            model = cls(**config["parameters"])
-            model.n_features_in_, model.k_ = int(config["n_features"]), int(config["k"])
-            model.settings_, model.score_ = (dict(config["settings"]), float(config["score"]))
-            model.odds_ = [(float(a), float(b)) for a, b in config["odds"]]
-            model.networks_ = [model._network().eval() for _ in model.odds_]
-            for number, net in enumerate(model.networks_):
-                net.load_state_dict({n: torch.from_numpy(t) for n, t in group(tensors, f"{number}.").items()})
-        except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-            raise InputError(f"{path} is not a model this version can read: {problem}") from None
+        facts = checked(ClustererFacts, config, path)
+        model = cls(**facts.parameters.model_dump())
+        model.n_features_in_, model.k_, model.score_ = facts.n_features, facts.k, facts.score
+        model.settings_ = checked(cls._settings_facts, facts.settings, f"{path}: settings").model_dump()
+        model.odds_ = [(a, b) for a, b in facts.odds]
+        with reading(Path(path), "a model"):
+            model.networks_ = [
+                load_weights(model._network, group(tensors, f"{number}.")).eval() for number in range(len(facts.odds))
+            ]
         return model
 
     def __sklearn_tags__(self) -> Any:

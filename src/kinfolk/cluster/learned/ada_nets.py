@@ -37,9 +37,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor, nn
 
+from kinfolk._core.schema import Facts
 from kinfolk.cluster._internal.common_neighbors import common_neighbors
 from kinfolk.cluster.gcut import GCut
 from kinfolk.cluster.learned._base import LearnedClusterer, Settings, cosine_decay, score_blocks
+from kinfolk.formats.model_limits import Score
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encode import encode_on, vectors_of
@@ -93,6 +95,12 @@ class AdaNetwork(nn.Module):
         self.gcn = Encoder(EncoderConfig(dim, k, attention="none", concat=True, init="identity"))
 
 
+class AdaNetsFacts(Facts):
+    """The settings of the linking in a model folder."""
+
+    threshold: Score
+
+
 class AdaNets(LearnedClusterer[Structure]):
     """Ada-NETS, learned from labelled identities: see the module's text.
 
@@ -120,6 +128,8 @@ class AdaNets(LearnedClusterer[Structure]):
     >>> kf.metrics.bcubed(test.labels, model.predict(test)).f > 0.8
     True
     """
+
+    _settings_facts = AdaNetsFacts
 
     def __init__(  # noqa: D107
         self,

@@ -30,15 +30,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor, nn
 
+from kinfolk._core.schema import Facts
 from kinfolk.cluster.gcut import GCut
 from kinfolk.cluster.learned._base import LearnedClusterer, Nearest, Settings, cosine_decay, score_blocks, with_scores
+from kinfolk.formats.model_limits import Score, Weight
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn import TransformerLayer, make_attention
 from kinfolk.nn.attention import cosines
@@ -81,6 +84,13 @@ class NeighborClassifier(nn.Module):
         return self.weight * (among[:, 0, 1:] - 1) + scored
 
 
+class ClusformerFacts(Facts):
+    """The settings of the linking in a model folder."""
+
+    threshold: Score
+    guard: Annotated[Weight, Field(ge=0)] | None
+
+
 class Clusformer(LearnedClusterer[Nearest]):
     """Clusformer, learned from labelled identities: see the module's text.
 
@@ -108,6 +118,8 @@ class Clusformer(LearnedClusterer[Nearest]):
     >>> kf.metrics.bcubed(test.labels, model.predict(test)).f > 0.8
     True
     """
+
+    _settings_facts = ClusformerFacts
 
     def __init__(  # noqa: D107
         self,

@@ -40,11 +40,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from torch import Tensor, nn
 
+from kinfolk._core.schema import Facts
 from kinfolk.cluster._internal.base import by_size
 from kinfolk.cluster._internal.common_neighbors import common_neighbors
 from kinfolk.cluster._internal.union_find import connected
 from kinfolk.cluster.gcut import GCut
 from kinfolk.cluster.learned._base import LearnedClusterer, Nearest, Settings, cosine_decay, score_blocks, with_scores
+from kinfolk.formats.model_limits import Score, Share
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.nn.device import best_device
 from kinfolk.nn.encode import encode_all, vectors_of
@@ -87,6 +89,13 @@ class StarNetwork(nn.Module):
         self.edges = EdgeClassifier(dim)
 
 
+class StarFCFacts(Facts):
+    """The settings of the linking in a model folder."""
+
+    probability: Share
+    intimacy: Score
+
+
 class StarFC(LearnedClusterer[Nearest]):
     """STAR-FC, learned from labelled identities: see the module's text.
 
@@ -114,6 +123,8 @@ class StarFC(LearnedClusterer[Nearest]):
     >>> kf.metrics.bcubed(test.labels, model.predict(test)).f > 0.8
     True
     """
+
+    _settings_facts = StarFCFacts
 
     def __init__(  # noqa: D107
         self,
