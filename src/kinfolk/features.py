@@ -49,6 +49,8 @@ class FeatureSet:
     label_names : `label_names[label]` is the text of a label where the file had texts instead of numbers.
     enhanced : True if the features have been enhanced (`kinfolk.GraphEnhancer`): `kinfolk.cluster.Kin` does not enhance
         them again.
+    taken_from : what the columns of a table were taken for, such as "128 features (f0 ... f127), names from id"; empty
+        where the format has fixed fields.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class FeatureSet:
     part_names: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
     enhanced: bool = False
+    taken_from: str = ""
 
     def __post_init__(self) -> None:
         features = as_matrix(self.features)

@@ -42,6 +42,21 @@ def test_numbered_columns_in_numeric_order(tmp_path: Path) -> None:
     assert fs.names.tolist() == ["a", "", "c"]
 
 
+def test_titles_mean_what_they_mean_in_a_csv(tmp_path: Path) -> None:
+    fs = read(tmp_path, {"id": [7, 9], "person": ["a", "b"], "x": [1.0, 2.0], "is_query": [0, 1], "split": ["a", "a"]})
+    assert fs.names is not None and fs.labels is not None and fs.query is not None
+    assert fs.names.tolist() == ["7", "9"]
+    assert fs.query.tolist() == [False, True]
+    assert fs.taken_from == "1 feature (x), names from id, labels from person, parts from split, queries from is_query"
+
+
+def test_columns_that_are_not_read_are_said(tmp_path: Path) -> None:
+    fs = read(tmp_path, {"caption": ["a"], "age": [3], "embedding": [[1.0, 2.0]]})
+    assert fs.taken_from == "2 features (embedding); left out: caption, age"
+    fs = load(tmp_path / "a.parquet", name_column="caption", feature_columns="age")
+    assert fs.taken_from == "1 feature (age), names from caption; left out: embedding"
+
+
 def test_written_as_a_fixed_size_list(small: FeatureSet, tmp_path: Path) -> None:
     save(small, tmp_path / "a.parquet")
     schema = pq.read_schema(tmp_path / "a.parquet")
@@ -52,20 +67,19 @@ def test_written_as_a_fixed_size_list(small: FeatureSet, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"x": [1.0]}, "no column 'features' or 'embedding' and no f0, f1, ...; the columns are: x"),
-        ({"f0": [1.0], "f2": [1.0]}, "column 'f1' is missing: the features end with 'f2'"),
-        ({"f0": ["x"]}, "column 'f0' must be numbers, not string"),
+        ({"id": [1.0]}, "no columns are left for the features; the columns are: id"),
+        ({"f0": [1.0], "f2": [1.0]}, "a column is missing between 'f0' and 'f2'"),
+        ({"f0": ["x"]}, "column 'f0' holds no numbers and its title is not known; known are id, name, .*, label, "),
         ({"f0": [1.0, None]}, "column 'f0' has 1 empty values"),
-        ({"features": [1.0]}, "column 'features' must be lists of numbers, not double"),
         ({"features": [[1.0], [1.0, 2.0]]}, "column 'features': row 1 has 2 values, but row 0 has 1"),
         ({"features": [[1.0], None]}, "column 'features' has 1 empty values"),
         ({"features": [[1.0], [None]]}, "column 'features' has 1 empty values"),
-        ({"features": [["a"]]}, "column 'features' must be numbers, not string"),
+        ({"features": [["a"]]}, "column 'features' holds no numbers"),
         ({"f0": [1.0, 0.0]}, "features: row 1 is a zero vector"),
         ({"f0": [1.0, 1.0], "camera": [1, None]}, "the cameras of row 1 are empty"),
         ({"f0": [1.0], "camera": ["x"]}, "cameras must be int64"),
         ({"f0": pa.array([], pa.float32())}, "the table has no rows"),
-        ({"f0": [1.0], "label": [1], "pid": [1]}, "columns 'label' and 'pid' both give the labels"),
+        ({"f0": [1.0], "label": [1], "pid": [1]}, "columns 'label' and 'pid' may both be the labels; choose one"),
     ],
 )
 def test_wrong_columns(columns: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -68,9 +68,14 @@ def test_every_float32_comes_back(tmp_path: Path) -> None:
         ("1,2\n3\n", "line 2 has 1 columns, 2 were expected"),
         ("cam,f\nx,1\n", "line 2, column 'cam': 'x' is not an integer"),
         ("query,f\n2,1\n", "line 2, column 'query': '2' is not one of 0, 1, false, true"),
-        ("label,pid,f\n1,1,1\n", "columns 'label' and 'pid' both give the labels; keep one"),
+        ("label,pid,f\n1,1,1\n", "columns 'label' and 'pid' may both be the labels; choose one with --label"),
         ("label,name\n1,x\n", "no columns are left for the features"),
-        (",f0\n0,1\n", "column 1 has no name in the header"),
+        ("f0,,f1\n0,1,2\n", "column 2 has no name in the header"),
+        ("a,b\n1\n", "line 2 has 1 columns, 2 were expected"),
+        ("text,f0\nhello,1\n", "column 'text' holds no numbers and its title is not known; known are id, name"),
+        ("emb\n[1]\n[1 2]\n", "line 3, column 'emb': '.1 2.' is not a list of numbers"),
+        ('emb\n"[1,2,3,4]"\n"[1,2]"\n', "line 3: the vector has 2 values, other than those before it"),
+        ("nr,width\n0,5\n1,6\n2,4\n", "column 'nr' counts the rows, so it is hardly a feature"),
         ("a,b\n", "a header, but no rows"),
         ("\n\n", "no rows, only blank lines"),
         ("1,2\n0,0\n", "row 1 is a zero vector"),
@@ -89,3 +94,45 @@ def test_not_utf8_and_cells_without_end(tmp_path: Path) -> None:
         load(tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"a.csv: line 2: field larger than field limit"):
         read(tmp_path, f"name,f\n{'x' * 200_000},1\n")
+
+
+def test_a_numeric_id_is_no_feature(tmp_path: Path) -> None:
+    fs = read(tmp_path, "id,f0,f1\n1001,1,2\n1002,3,4\n")
+    np.testing.assert_array_equal(fs.features, [[1, 2], [3, 4]])
+    assert fs.names is not None
+    assert fs.names.tolist() == ["1001", "1002"]
+    assert fs.taken_from == "2 features (f0, f1), names from id"
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "said"),
+    [
+        (",label,f0", ["5", "7"], "1 feature (f0), names from the column without a title, labels from label"),
+        ("index,id,f0", ["1", "2"], "1 feature (f0), names from id; left out: index"),
+        ("Unnamed: 0,label,f0", ["5", "7"], "1 feature (f0), names from Unnamed: 0, labels from label"),
+    ],
+)
+def test_the_index_that_pandas_writes(header: str, names: list[str], said: str, tmp_path: Path) -> None:
+    fs = read(tmp_path, f"{header}\n5,1,1\n7,2,1\n")
+    assert fs.names is not None
+    assert (fs.names.tolist(), fs.taken_from) == (names, said)
+
+
+def test_labels_with_gaps_are_the_numbers_that_pandas_had(tmp_path: Path) -> None:
+    fs = read(tmp_path, "label,f0\n3.0,1\n,1\n-1.0,1\n")
+    assert fs.labels is not None
+    assert (fs.labels.tolist(), fs.label_names) == ([3, -1, -1], ())
+    assert read(tmp_path, "label,f0\n3.0,1\n3,1\n").label_names == ("3", "3.0")
+
+
+def test_a_column_of_vectors(tmp_path: Path) -> None:
+    fs = read(tmp_path, 'text,embedding\nhello,"[0.5, 1]"\nworld,"[2, -1e-3]"\n')
+    np.testing.assert_array_equal(fs.features, np.float32([[0.5, 1], [2, -1e-3]]))
+    assert fs.taken_from == "2 features (embedding); left out: text"
+
+
+def test_without_a_header_nothing_is_recognised_nor_asked_for(tmp_path: Path) -> None:
+    fs = read(tmp_path, "0,2\n1,3\n2,5\n")
+    assert (fs.dim, fs.taken_from) == (2, "2 features (no header)")
+    with pytest.raises(InputError, match="this table has no header"):
+        load(tmp_path / "a.csv", name_column="0")

@@ -72,7 +72,7 @@ for module in (
     doctor,
 ):
     name = module.__name__.rsplit(".", 1)[-1]
-    app.command(name)(options.holding_outputs(getattr(module, name)))
+    app.command(name)(options.holding_outputs(options.choosing_columns(getattr(module, name))))
 
 
 class _Interrupted(Exception):  # noqa: N818

@@ -265,7 +265,7 @@ def _facts(labels: NDArray[np.int64], features: FeatureSet) -> dict[str, Any]:
 
 def _print_facts(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(facts))
+        typer.echo(json.dumps(facts | options.taken_columns()))
         return
     table = Table(show_header=False, title="Clusters", title_justify="left")
     for name, value in facts.items():

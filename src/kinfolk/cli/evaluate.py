@@ -89,7 +89,9 @@ def evaluate(
             for bucket in buckets
         ]
         compared = [dict(d._asdict(), real=d.real, sentence=str(d)) for d in differences]
-        typer.echo(json.dumps(facts | dict(by_class_size=sizes, differences=compared, **took)))
+        typer.echo(
+            json.dumps(facts | dict(by_class_size=sizes, differences=compared, **options.taken_columns(), **took))
+        )
         return
     _print(scores, buckets, bootstrap)
     for difference in differences:

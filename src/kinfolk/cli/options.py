@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import os
 import time
@@ -24,20 +25,84 @@ Input = Annotated[Path, typer.Argument(metavar="INPUT", help="Feature file or fo
 Part = Annotated[str | None, typer.Option(help="Use only this part of the set, such as train or test; all: every row.")]
 Labels = Annotated[Path | None, typer.Option(help="Label file (.npy, .txt, .meta), if not beside the features.")]
 Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (default: 256).")]
+Names = Annotated[
+    Path | None, typer.Option(help="Names of the rows: a .txt with one a line, a .csv with a column, .npy.")
+]
+NameColumn = Annotated[str | None, typer.Option(help="Column of a table that holds the names.")]
+LabelColumn = Annotated[str | None, typer.Option(help="Column of a table that holds the labels.")]
+FeatureColumns = Annotated[
+    str | None, typer.Option(help="Columns of a table that are features: titles, f* or f0:f127, commas between them.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 ALL = "all"  # as a part: every row
+COLUMN_OPTIONS = {
+    "names": Names,
+    "name_column": NameColumn,
+    "label_column": LabelColumn,
+    "feature_columns": FeatureColumns,
+}
+
 _outputs: ContextVar[ExitStack] = ContextVar("outputs")  # of the command that runs
+_asked: ContextVar[dict[str, Any]] = ContextVar("asked")  # its column options
+_taken: ContextVar[dict[Path, str]] = ContextVar("taken")  # what the columns of its inputs were taken for
 
 
 def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> FeatureSet:
-    """Load a feature set the way every command does; the part "all" is every row, unless a part has that name."""
-    from kinfolk.formats import load
+    """Load a feature set the way every command does, and say what the columns of a table were taken for.
 
-    features = load(path, labels=labels, dim=dim, part=None if part == ALL else part)
+    The part "all" is every row, unless a part has that name. The names of --names are those of the first set that a
+    command reads; columns are chosen in every table.
+    """
+    from kinfolk.formats import format_of, load
+
+    asked, taken = _asked.get({}), _taken.get({})
+    if taken and path not in taken:
+        asked = {name: value for name, value in asked.items() if name != "names" and format_of(path).wants_columns}
+    features = load(path, labels=labels, dim=dim, part=None if part == ALL else part, **asked)
+    if features.taken_from and path not in taken:
+        typer.echo(f"{path}: {features.taken_from}", err=True)
+    taken[path] = features.taken_from
     return features.part(ALL) if part == ALL and ALL in features.part_names else features
+
+
+def taken_columns() -> dict[str, str]:
+    """Return the facts about the columns of the tables that were read: nothing, or one line for each table."""
+    said = [said for said in _taken.get({}).values() if said]
+    return dict(columns="; ".join(said)) if said else {}
+
+
+def choosing_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that reads features the options --names, --name-column, --label-column, --feature-columns.
+
+    They are what `read` asks for, and are the same everywhere, so that no command has to pass them on.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    if "part" not in signature.parameters:
+        return command
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **named: Any) -> None:
+        asked = _asked.set({name: named.pop(name, None) for name in COLUMN_OPTIONS})
+        taken = _taken.set({})
+        try:
+            command(*arguments, **named)
+        finally:
+            _asked.reset(asked)
+            _taken.reset(taken)
+
+    own = list(signature.parameters.values())
+    place = max(number for number, known in enumerate(own) if known.name in ("part", "labels", "dim")) + 1
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in COLUMN_OPTIONS.items()
+    ]
+    keyword_only = [known.replace(kind=inspect.Parameter.KEYWORD_ONLY) for known in own[place:]]
+    run.__signature__ = signature.replace(parameters=[*own[:place], *added, *keyword_only])  # type: ignore[attr-defined]
+    run.__annotations__ = command.__annotations__ | COLUMN_OPTIONS
+    return run
 
 
 def parts_of(features: FeatureSet) -> list[str]:
@@ -113,7 +178,7 @@ def console(width: int = 100) -> Console:
 def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     """Print facts as aligned lines, or as one JSON object."""
     if as_json:
-        typer.echo(json.dumps(facts, default=str))
+        typer.echo(json.dumps({**facts, **taken_columns()}, default=str))
         return
     lines = dict(spelled(name, value) for name, value in facts.items())
     width = max(map(len, lines))

@@ -72,7 +72,8 @@ def theory(
             errors_over_tests(rows, needed[1]).savefig(temporary, dpi=120)
     if as_json:
         facts = dict(p=p, q=q, alpha=alpha, gamma=gamma, needed_bound=needed[0], needed_exact=needed[1], rows=rows)
-        typer.echo(json.dumps(facts if estimated is None else facts | dict(estimate=asdict(estimated))))
+        facts |= {} if estimated is None else dict(estimate=asdict(estimated), **options.taken_columns())
+        typer.echo(json.dumps(facts))
         return
     screen = options.console()
     if estimated is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
@@ -27,8 +29,10 @@ from kinfolk.formats import (
     table,
     veri776,
 )
+from kinfolk.formats._columns import Asked
 from kinfolk.formats._common import COLUMNS, columns, reading
 from kinfolk.formats._labels import attach_labels, find_labels
+from kinfolk.formats._names import attach_names
 from kinfolk.formats.kf_folder import FolderWriter
 
 __all__ = ["FORMATS", "FolderWriter", "Format", "dropped", "load", "save"]
@@ -49,6 +53,7 @@ class Format:
     write : (set, path, force) -> None; None for a format that is only read.
     keeps : the columns that are written.
     wants_dim : `read` takes the dimension of a vector as a second argument.
+    wants_columns : `read` takes the columns asked for (`_columns.Asked`) as a second argument.
     labels_beside : the labels are in a file of their own.
     folder_kind : for a format that writes a folder, what its manifest calls it.
     """
@@ -60,6 +65,7 @@ class Format:
     write: Callable[[FeatureSet, Path, bool], None] | None = None
     keeps: tuple[str, ...] = EVERYTHING
     wants_dim: bool = False
+    wants_columns: bool = False
     labels_beside: bool = False
     folder_kind: str | None = None
 
@@ -111,9 +117,11 @@ FORMATS = (
         mat.write,
         keeps=("labels", "cameras", "query"),
     ),
-    Format("table", (".csv", ".tsv"), "text table, header optional", table.read, table.write),
+    Format("table", (".csv", ".tsv"), "text table, header optional", table.read, table.write, wants_columns=True),
     Format("safetensors", (".safetensors",), "named tensors, safe to share", safetensors.read, safetensors.write),
-    Format("parquet", (".parquet",), "columnar table (extra 'parquet')", parquet.read, parquet.write),
+    Format(
+        "parquet", (".parquet",), "columnar table (extra 'parquet')", parquet.read, parquet.write, wants_columns=True
+    ),
     NATIVE,
     PARTS,
     MSMT17,
@@ -128,6 +136,11 @@ def load(
     labels: str | os.PathLike[str] | None = None,
     dim: int | None = None,
     part: str | None = None,
+    *,
+    names: str | os.PathLike[str] | Sequence[str] | NDArray[Any] | None = None,
+    name_column: str | None = None,
+    label_column: str | None = None,
+    feature_columns: str | Sequence[str] | None = None,
 ) -> FeatureSet:
     """Read a feature set from a file or a folder.
 
@@ -137,11 +150,16 @@ def load(
     labels : a .npy, .txt or .meta file with the labels, instead of those found with the features.
     dim : dimensions of a vector. Needed for .bin files whose vectors are not 256 wide; checked for other formats.
     part : return only this part, such as "train" or "test"; for the MS-Celeb layout "part1_test" or "1".
+    names : the name of each row, before a part is chosen, instead of those found with the features: a list, or a file
+        (.txt with one a line, .csv or .tsv with a column of them, .npy).
+    name_column, label_column : titles of these columns of a table, where they are not recognised.
+    feature_columns : the features of a table: titles, globs such as "f*" and ranges such as "f0:f127", as a list or
+        with commas between them.
 
     Returns
     -------
-    FeatureSet. Features in memory have been checked (no NaN, infinite or zero vectors); memory-mapped ones are not
-    read here, and are checked when they are used.
+    FeatureSet. `taken_from` says what the columns of a table were taken for. Features in memory have been checked (no
+    NaN, infinite or zero vectors); memory-mapped ones are not read here, and are checked when they are used.
 
     Examples
     --------
@@ -154,12 +172,18 @@ def load(
     if dim is not None:
         check_whole("dim", dim)
     source = Path(path)
-    known = _format_of(source)
+    known = format_of(source)
     if known is PARTS:
         source, part = parts.part_file(source, part), None
-        known = _format_of(source)
+        known = format_of(source)
     assert known.read is not None
-    fs = known.read(source, dim) if known.wants_dim else known.read(source)
+    asked = Asked(name_column, label_column, feature_columns)
+    if asked and not known.wants_columns and not (names is not None and asked == Asked(name_column)):
+        raise InputError(f"{source} is no table: its columns have no titles to choose by")
+    second = (dim,) if known.wants_dim else (asked,) if known.wants_columns else ()
+    fs = known.read(source, *second)
+    if names is not None:
+        fs = attach_names(fs, names, name_column)
     labels_file = Path(labels) if labels is not None else find_labels(source) if known.labels_beside else None
     if labels_file is not None:
         fs = attach_labels(fs, source, labels_file)
@@ -231,7 +255,7 @@ def format_for(path: Path) -> Format:
     return known
 
 
-def _format_of(path: Path) -> Format:
+def format_of(path: Path) -> Format:
     """Return the format of an existing file or folder."""
     if not path.is_dir():
         return format_for(existing_file(path))

@@ -18,16 +18,6 @@ from kinfolk.features import FeatureSet, integer_labels
 # the name of a column on disk -> the field of FeatureSet
 COLUMNS = {"labels": "labels", "cameras": "cameras", "query": "query", "part": "part_index", "names": "names"}
 
-# titles of each column in the header of a table, in any case
-ALIASES = {
-    "labels": ("label", "labels", "identity", "pid"),
-    "cameras": ("camera", "cameras", "cam", "camera_id", "camid"),
-    "query": ("query",),
-    "part": ("part",),
-    "names": ("name", "names", "path", "file", "filename"),
-    "enhanced": ("enhanced",),
-}
-
 
 @contextmanager
 def reading(file: Path, kind: str) -> Iterator[None]:
@@ -103,23 +93,6 @@ def number_parts(words: Sequence[str], order: Sequence[str] = ()) -> tuple[NDArr
     names = tuple(dict.fromkeys([*order, *words]))
     position = {name: number for number, name in enumerate(names)}
     return np.array([position[word] for word in words], dtype=np.int64), names
-
-
-def recognise(header: Sequence[str]) -> dict[str, int]:
-    """Find the columns of a table by their titles: name on disk -> position.
-
-    >>> recognise(["PID", "x", "CamID"])
-    {'labels': 0, 'cameras': 2}
-    """
-    found = {}
-    for column, aliases in ALIASES.items():
-        places = [place for place, title in enumerate(header) if title.strip().lower() in aliases]
-        if len(places) > 1:
-            first, second = (header[place] for place in places[:2])
-            raise InputError(f"columns {first!r} and {second!r} both give the {column}; keep one")
-        if places:
-            found[column] = places[0]
-    return found
 
 
 def as_vector(field: str, array: NDArray[Any]) -> NDArray[Any]:

@@ -1,9 +1,8 @@
-"""parquet (extra): features as one list column or as f0, f1, ...; the other columns are named as in a table."""
+"""parquet (extra): features as one list column or as columns of numbers; the titles mean what they do in a csv."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +13,29 @@ from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.files import replacing
 from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet, blocks
-from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, recognise, texts
+from kinfolk.formats._cells import set_of_cells
+from kinfolk.formats._columns import Asked, Columns, Kind, choose_columns
+from kinfolk.formats._common import reading, texts
 
-LIST_TITLES = ("features", "embedding", "embeddings")
-NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 METADATA = b"kinfolk"
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}  # bytes of a value; 8 for the others
 
 
-def read(file: Path) -> FeatureSet:
+def read(file: Path, asked: Asked | None = None) -> FeatureSet:
     """Read the columns of a FeatureSet; the others are not read."""
     pa, pq = _pyarrow()
     with reading(file, "a parquet file"), pq.ParquetFile(file, page_checksum_verification=True) as source:
-        titles = source.schema_arrow.names
-        places = recognise(titles)
-        titles_of_features = _feature_titles(titles)
-        chosen = [*titles_of_features, *(titles[place] for place in places.values())]
-        refuse_more_than_memory(_promised_bytes(source.metadata, chosen), "the table")
-        table = source.read(columns=chosen)
+        schema = source.schema_arrow
+        columns = choose_columns(schema.names, [kind_of(pa, field.type) for field in schema], asked)
+        wanted = [schema.names[place] for place in (*columns.features, *columns.known.values())]
+        refuse_more_than_memory(_promised_bytes(source.metadata, wanted), "the table")
+        table = source.read(columns=wanted)
         if table.num_rows == 0:
             raise InputError("the table has no rows")
         table.validate(full=True)
-        features = _features(pa, table, titles_of_features)
-        lists = _lists(table.schema.metadata or {})
-        known = {name: table.column(titles[place]) for name, place in places.items()}
-        return _assemble(pa, features, known, lists)
+        features = _features(table, columns)
+        known = {name: table.column(schema.names[place]).to_pylist() for name, place in columns.known.items()}
+        return set_of_cells(columns, features, known, **_lists(table.schema.metadata or {}))
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
@@ -90,34 +87,25 @@ def _promised_bytes(metadata: Any, titles: list[str]) -> int:
     return promised
 
 
-def _feature_titles(titles: list[str]) -> list[str]:
-    lists = [title for title in titles if title.lower() in LIST_TITLES]
-    if lists:
-        return lists[:1]
-    numbered = sorted((title for title in titles if NUMBERED.fullmatch(title)), key=lambda title: int(title[1:]))
-    if not numbered:
-        have = ", ".join(titles) or "none"
-        raise InputError(f"no column 'features' or 'embedding' and no f0, f1, ...; the columns are: {have}")
-    for number, title in enumerate(numbered):
-        if title != f"f{number}":
-            raise InputError(f"column 'f{number}' is missing: the features end with {numbered[-1]!r}")
-    return numbered
+def kind_of(pa: Any, kind: Any) -> Kind:
+    """Return what a column of this arrow type may be."""
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        return "number"
+    lists = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
+    return "vector" if any(a(kind) for a in lists) and kind_of(pa, kind.value_type) == "number" else "other"
 
 
-def _features(pa: Any, table: Any, titles: list[str]) -> NDArray[Any]:
-    column = table.column(titles[0])
-    if len(titles) == 1 and titles[0].lower() in LIST_TITLES:
-        return _list_features(pa, column, titles[0])
+def _features(table: Any, columns: Columns) -> NDArray[Any]:
+    titles = [columns.titles[place] for place in columns.features]
+    if columns.is_vector:
+        return _list_features(table.column(titles[0]), titles[0])
     features = np.empty((table.num_rows, len(titles)), dtype=np.float32)
     for place, title in enumerate(titles):
-        features[:, place] = _numbers(pa, table.column(title), title)
+        features[:, place] = _numbers(table.column(title), title)
     return features
 
 
-def _list_features(pa: Any, column: Any, title: str) -> NDArray[Any]:
-    kinds = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
-    if not any(is_kind(column.type) for is_kind in kinds):
-        raise InputError(f"column {title!r} must be lists of numbers, not {column.type}")
+def _list_features(column: Any, title: str) -> NDArray[Any]:
     _refuse_nulls(column, title)
     lengths = np.concatenate([chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks])
     dim = int(lengths[0])
@@ -127,14 +115,12 @@ def _list_features(pa: Any, column: Any, title: str) -> NDArray[Any]:
     features = np.empty((len(column), dim), dtype=np.float32)
     start = 0
     for chunk in column.chunks:
-        features[start : start + len(chunk)] = _numbers(pa, chunk.flatten(), title).reshape(len(chunk), dim)
+        features[start : start + len(chunk)] = _numbers(chunk.flatten(), title).reshape(len(chunk), dim)
         start += len(chunk)
     return features
 
 
-def _numbers(pa: Any, column: Any, title: str) -> NDArray[Any]:
-    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise InputError(f"column {title!r} must be numbers, not {column.type}")
+def _numbers(column: Any, title: str) -> NDArray[Any]:
     _refuse_nulls(column, title)
     return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
 
@@ -147,24 +133,3 @@ def _refuse_nulls(column: Any, title: str) -> None:
 def _lists(metadata: dict[bytes, bytes]) -> dict[str, tuple[str, ...]]:
     content = json.loads(metadata.get(METADATA, b"{}"))
     return {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}
-
-
-def _assemble(pa: Any, features: NDArray[Any], known: dict[str, Any], lists: dict[str, tuple[str, ...]]) -> FeatureSet:
-    found: dict[str, NDArray[Any]] = {}
-    for name, column in known.items():
-        cells = column.to_pylist()
-        if name == "labels" and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-            # pandas writes an integer column with gaps as floats with NaN
-            found[name] = np.array([-1 if cell is None or np.isnan(cell) else cell for cell in cells])
-        elif name == "labels":
-            found[name], lists["label_names"] = labels_from_texts(["" if cell is None else str(cell) for cell in cells])
-        elif name == "names":
-            found[name] = np.array(["" if cell is None else str(cell) for cell in cells], dtype=np.str_)
-        elif None in cells:
-            raise InputError(f"the {name} of row {cells.index(None)} are empty")
-        elif name == "part":
-            found[name], lists["part_names"] = number_parts([str(cell) for cell in cells], lists["part_names"])
-        else:
-            found[name] = np.array(cells)
-    enhanced = found.pop("enhanced", False)
-    return assemble(features, found, enhanced=enhanced, **lists)

@@ -1,10 +1,13 @@
-"""csv and tsv: one row a line; the columns whose titles are not recognised are the features, in order."""
+"""csv and tsv: one row a line; titles say what the columns are (_columns.py), a table without them is all features."""
 
 from __future__ import annotations
 
 import csv
+import json
+import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,19 +18,21 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
-from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, recognise
+from kinfolk.formats._columns import Asked, Columns, Kind, choose_columns, refuse_row_numbers
+from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+WHOLE = re.compile(r"-?[0-9]+\.0")
 TRUTH = {"0": False, "1": True, "false": False, "true": True}
 
 
-def read(file: Path) -> FeatureSet:
+def read(file: Path, asked: Asked | None = None) -> FeatureSet:
     """Read a table; the first line is a header when any of its cells is not a number."""
     with reading(file, "a table of UTF-8 text"), file.open(encoding="utf-8-sig", newline="") as stream:
         lines = csv.reader(stream, delimiter=DELIMITERS[file.suffix.lower()])
         rows = ((lines.line_num, cells) for cells in lines if cells)
         try:
-            return _parse(rows)
+            return _parse(rows, asked or Asked())
         except csv.Error as error:
             raise InputError(f"line {lines.line_num}: {error}") from error
 
@@ -70,54 +75,81 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _parse(rows: Iterator[tuple[int, list[str]]]) -> FeatureSet:
+def _parse(rows: Iterator[tuple[int, list[str]]], asked: Asked) -> FeatureSet:
     first = next(rows, None)
     if first is None:
         raise InputError("no rows, only blank lines")
     titled = not all(_is_number(cell) for cell in first[1])
     header = first[1] if titled else [str(number) for number in range(1, len(first[1]) + 1)]
-    if titled and "" in header:
-        raise InputError(f"column {header.index('') + 1} has no name in the header")
-    places = recognise(header)
-    numeric = [place for place in range(len(header)) if place not in places.values()]
-    if not numeric:
-        raise InputError("no columns are left for the features")
+    if titled and "" in header[1:]:
+        raise InputError(f"column {header.index('', 1) + 1} has no name in the header")
+    if asked and not titled:
+        raise InputError("columns are asked for by title, but the first line is numbers only: this table has no header")
+    if titled and (first := next(rows, None)) is None:
+        raise InputError("a header, but no rows")
+    columns = _columns(header, first, asked) if titled else Columns(tuple(header), tuple(range(len(header))), {})
     values, lines = array("f"), array("q")
-    texts: dict[str, list[str]] = {column: [] for column in places}
-    for number, cells in rows if titled else chain([first], rows):
+    texts: dict[str, list[str]] = {column: [] for column in columns.known}
+    for number, cells in chain([first], rows):
         if len(cells) != len(header):
             raise InputError(f"line {number} has {len(cells)} columns, {len(header)} were expected")
-        try:
-            values.extend([float(cells[place]) for place in numeric])
-        except ValueError:
-            bad = next(place for place in numeric if not _is_number(cells[place]))
-            raise _not_a(number, header[bad], cells[bad], "a number") from None
+        vector = _vector(columns, cells, number)
+        values.extend(vector)
         lines.append(number)
-        for column, place in places.items():
+        if len(values) != len(vector) * len(lines):
+            raise InputError(f"line {number}: the vector has {len(vector)} values, other than those before it")
+        for column, place in columns.known.items():
             texts[column].append(cells[place])
-    if not lines:
-        raise InputError("a header, but no rows")
-    features = np.frombuffer(values, dtype=np.float32).reshape(-1, len(numeric))
-    return _typed(features, texts, {column: header[place] for column, place in places.items()}, lines)
+    features = np.frombuffer(values, dtype=np.float32).reshape(len(lines), -1)
+    if not titled:
+        return FeatureSet(features, taken_from=f"{len(header)} features (no header)")
+    refuse_row_numbers(columns, features)
+    return _typed(features, texts, columns, lines)
 
 
-def _typed(
-    features: NDArray[Any], texts: dict[str, list[str]], titles: dict[str, str], lines: Sequence[int]
-) -> FeatureSet:
+def _columns(header: list[str], first: tuple[int, list[str]], asked: Asked) -> Columns:
+    """Decide what the columns are; their kinds are those of the first row."""
+    number, cells = first
+    if len(cells) != len(header):
+        raise InputError(f"line {number} has {len(cells)} columns, {len(header)} were expected")
+    return choose_columns(header, list(map(_kind, cells)), asked)
+
+
+def _kind(cell: str) -> Kind:
+    if not cell.strip() or _is_number(cell):
+        return "number"  # an empty cell among the features is refused by its line
+    return "vector" if cell.lstrip().startswith("[") else "other"
+
+
+def _vector(columns: Columns, cells: list[str], line: int) -> list[float]:
+    if columns.is_vector:
+        (place,) = columns.features
+        try:
+            return list(map(float, json.loads(cells[place])))
+        except (ValueError, TypeError):
+            raise _not_a(line, columns.titles[place], cells[place], "a list of numbers such as [0.5, 1.0]") from None
+    try:
+        return [float(cells[place]) for place in columns.features]
+    except ValueError:
+        bad = next(place for place in columns.features if not _is_number(cells[place]))
+        raise _not_a(line, columns.titles[bad], cells[bad], "a number") from None
+
+
+def _typed(features: NDArray[Any], texts: dict[str, list[str]], columns: Columns, lines: Sequence[int]) -> FeatureSet:
     def convert(column: str, one: Callable[[str], Any], what: str) -> NDArray[Any]:
         cells = []
         for number, cell in zip(lines, texts[column], strict=True):
             try:
                 cells.append(one(cell))
             except (ValueError, KeyError):
-                raise _not_a(number, titles[column], cell, what) from None
+                raise _not_a(number, columns.titles[columns.known[column]], cell, what) from None
         return np.array(cells)
 
     found: dict[str, NDArray[Any]] = {}
     label_names: tuple[str, ...] = ()
     part_names: tuple[str, ...] = ()
     if "labels" in texts:
-        found["labels"], label_names = labels_from_texts(texts["labels"])
+        found["labels"], label_names = labels_from_texts(_without_zeros(texts["labels"]))
     if "cameras" in texts:
         found["cameras"] = convert("cameras", int, "an integer")
     for column in {"query", "enhanced"} & texts.keys():
@@ -127,7 +159,15 @@ def _typed(
     if "names" in texts:
         found["names"] = np.array(texts["names"], dtype=np.str_)
     enhanced = found.pop("enhanced", False)
-    return assemble(features, found, part_names, label_names, enhanced)
+    fs = assemble(features, found, part_names, label_names, enhanced)
+    return replace(fs, taken_from=columns.describe(fs.dim))
+
+
+def _without_zeros(labels: list[str]) -> list[str]:
+    """Return the labels as whole numbers where all are written as 7.0: pandas makes floats of integers with gaps."""
+    if all(WHOLE.fullmatch(label) for label in labels if label):
+        return [label.removesuffix(".0") for label in labels]
+    return labels
 
 
 def _is_number(cell: str) -> bool:
