@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.text import printable
 
 Kind = Literal["number", "vector", "other"]
 
@@ -284,7 +285,7 @@ def _number(title: str) -> int:
 
 
 def _shown(title: str) -> str:
-    return title or "the column without a title"
+    return printable(title) or "the column without a title"
 
 
 def _some(titles: Sequence[str], most: int = 12) -> str:
