@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import subprocess
 import sys
 import threading
@@ -8,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.outputs import check_target, claim, refuse_existing
+from kinfolk._core.manifest import write_manifest
+from kinfolk._core.outputs import check_target, claim, refuse_existing, release_all
 
 HOLD = """
 import sys
@@ -146,3 +150,64 @@ def test_a_damaged_list_of_names_is_refused(tmp_path: Path, content: str) -> Non
         pass
     with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
         pass  # the first refusal gave the lock back
+
+
+def test_a_file_system_without_locks_has_one_writer_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with claim(tmp_path / "a.csv") as work:
+        assert names(work) == ["lock", "writer"]
+    assert list(tmp_path.iterdir()) == []
+    work.mkdir()
+    (work / "writer").touch()
+    with pytest.raises(InputError, match=r"or remove .*/writer if there is none"), claim(tmp_path / "a.csv"):
+        raise AssertionError("the block must not run")
+    assert names(work) == ["lock", "writer"]
+
+
+def test_everything_is_given_back_when_a_program_must_end(tmp_path: Path) -> None:
+    first, second = claim(tmp_path / "new" / "a.csv"), claim(tmp_path / "new" / "b.csv")
+    (first.__enter__() / "new-0123abcd.csv").touch()
+    second.__enter__()
+    release_all()
+    assert list(tmp_path.iterdir()) == []
+    second.__exit__(None, None, None)
+    first.__exit__(None, None, None)
+
+
+def test_an_old_folder_whose_removal_had_begun_does_not_come_back(tmp_path: Path) -> None:
+    old = tmp_path / ".a.kinfolk" / "old-0123abcd"
+    old.mkdir(parents=True)
+    for name in ("one.npy", "two.npy"):
+        (old / name).touch()
+    write_manifest(old, "graph")
+    (old / "one.npy").unlink()
+    with claim(tmp_path / "a", kind="graph"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_written_into_a_folder_of_kinfolk_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "set.kf").mkdir()
+    (tmp_path / "pictures").mkdir()
+    write_manifest(tmp_path / "set.kf", "features")
+    with pytest.raises(InputError, match=r"c.csv lies inside .*set.kf"):
+        check_target(tmp_path / "set.kf" / "c.csv", inputs=[tmp_path / "set.kf"])
+    check_target(tmp_path / "pictures" / "c.csv", inputs=[tmp_path / "pictures"])
+
+
+def test_pipes_and_devices_are_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="is a device or a pipe"):
+        check_target(tmp_path / "pipe.csv", force=True)
+
+
+def test_a_folder_of_kinfolk_0_1_is_refused_by_name(tmp_path: Path) -> None:
+    for name in ("config.json", "weights.safetensors", "README.md"):
+        (tmp_path / name).touch()
+    with pytest.raises(
+        InputError, match=r"config.json, weights.safetensors\), or that kinfolk 0.1 wrote.*move it away"
+    ):
+        check_target(tmp_path, force=True, kind="model")

@@ -7,6 +7,7 @@ run left in it is finished or removed by the next one that gets the lock.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -15,26 +16,28 @@ import shutil
 import threading
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kinfolk._core.disk import writing
-from kinfolk._core.errors import InputError
-from kinfolk._core.manifest import Manifest, read_manifest
+from kinfolk._core.errors import InputError, KinfolkError
+from kinfolk._core.manifest import MANIFEST, Manifest, read_manifest
 
-LOCK, COMMIT = "lock", "commit.json"
+LOCK, WRITER, COMMIT = "lock", "writer", "commit.json"
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # what file systems without locks answer
 TEMPORARY = re.compile(r"(new|old)-[0-9a-f]{8}(\..*)?")
 ATTEMPTS = 100  # to lock a file that others make and remove meanwhile; one is enough but for such a coincidence
 
 
 @dataclass
 class _Held:
-    """A lock of this process, and how often it was taken by its thread."""
+    """A lock of this process: of a thread, for a target; the folders made for it; how often that thread took it."""
 
     thread: int
-    stream: int
+    target: Path
     made: list[Path] = field(default_factory=list)
+    stream: int | None = None  # None: it is about to be taken
     times: int = 1
 
 
@@ -85,13 +88,13 @@ def locked(target: Path, work: Path) -> Iterator[Path]:
     with _guard:
         held = _held.get(work)
         if held is None:
-            held = _take(target, work)
+            held = _held[work] = _Held(threading.get_ident(), target)
             try:
+                _take(held, work)
                 _settle(target, work)
             except BaseException:
-                _give_back(work, held)
+                _give_back(work)
                 raise
-            _held[work] = held
         elif held.thread != threading.get_ident():
             raise _busy(target)
         else:
@@ -102,8 +105,23 @@ def locked(target: Path, work: Path) -> Iterator[Path]:
         with _guard:
             held.times -= 1
             if held.times == 0:
-                del _held[work]
-                _give_back(work, held)
+                _give_back(work)
+
+
+def release_all() -> None:
+    """Remove the temporary files of this process and give back its locks: for a program that was told to end.
+
+    A signal can come between any two steps, also of what cleans up after it.
+
+    >>> release_all()
+    """
+    with _guard:
+        for work, held in reversed(list(_held.items())):
+            if held.stream is not None:
+                with suppress(KinfolkError, OSError):
+                    _settle(held.target, work)
+            with suppress(OSError):
+                _give_back(work)
 
 
 def check_target(
@@ -128,9 +146,11 @@ def check_target(
             _check_folder(path, target, kind, force and checksums)
         elif target.is_dir():
             raise InputError(f"{path} is a folder, a file was expected")
+        elif target.exists() and not target.is_file():
+            raise InputError(f"{path} is a device or a pipe, a file was expected")
         for source in inputs:
-            if source is not None and Path(source).exists() and _covers(target, absolute(source)):
-                raise InputError(f"{path} would replace {source}, which is read here: choose another name")
+            if source is not None and Path(source).exists():
+                _check_input(path, target, source)
         refuse_existing(path, force)
 
 
@@ -177,11 +197,14 @@ def _check_folder(path: str | os.PathLike[str], target: Path, kind: str, checksu
     if not target.exists() or _is_empty_folder(target):
         return
     manifest = read_manifest(target)
-    found = Manifest("nothing").foreign(target) if manifest is None else manifest.foreign(target)
-    if manifest is None or found:
+    if found := (manifest or Manifest("nothing")).foreign(target):
+        old = "" if manifest is not None else ", or that kinfolk 0.1 wrote, which kept no manifest"
         raise InputError(
-            f"{path} is a folder with things in it that kinfolk did not write ({_some(found)}): choose another name"
+            f"{path} is a folder with things in it that kinfolk did not write ({_some(found)}){old}: "
+            "choose another name, or move it away"
         )
+    if manifest is None:
+        raise InputError(f"{path} has a {MANIFEST} that is damaged or not kinfolk's: move it away")
     if manifest.kind != kind:
         raise InputError(f"{path} holds {manifest.kind}, not {kind}: choose another name")
     if checksums and (changed := manifest.changed(target)):
@@ -189,6 +212,13 @@ def _check_folder(path: str | os.PathLike[str], target: Path, kind: str, checksu
             f"{path} holds files that were changed since kinfolk wrote them ({_some(changed)}): "
             "move them away or choose another name"
         )
+
+
+def _check_input(path: str | os.PathLike[str], target: Path, source: str | os.PathLike[str]) -> None:
+    if _covers(target, absolute(source)):
+        raise InputError(f"{path} would replace {source}, which is read here: choose another name")
+    if absolute(source) in target.parents and read_manifest(Path(source)) is not None:
+        raise InputError(f"{path} lies inside {source}, a folder of kinfolk that is read here: choose another place")
 
 
 def _covers(target: Path, source: Path) -> bool:
@@ -210,34 +240,66 @@ def _busy(target: Path) -> InputError:
     return InputError(f"{target} is being written by another process: wait for it, or choose another name")
 
 
-def _take(target: Path, work: Path) -> _Held:
+def _take(held: _Held, work: Path) -> None:
     """Make the work folder and lock it, in spite of others that make and remove it."""
-    made = [folder for folder in work.parents if not folder.exists()]
-    with writing(target):
+    with writing(held.target):
+        held.made = [folder for folder in work.parents if not folder.exists()]
         for _ in range(ATTEMPTS):
-            work.mkdir(parents=True, exist_ok=True)
-            if work.is_symlink():
-                raise InputError(f"{work} is a link: remove it, kinfolk works there")
             try:
+                work.mkdir(parents=True, exist_ok=True)
+                if work.is_symlink():
+                    raise InputError(f"{work} is a link: remove it, kinfolk works there")
                 stream = os.open(work / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-            except FileNotFoundError:  # the one before has just removed the folder
+            except FileNotFoundError:  # the one before has just removed a folder
                 continue
             try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.lexists(work / LOCK) and os.path.samestat(os.fstat(stream), os.lstat(work / LOCK)):
-                    return _Held(threading.get_ident(), stream, made)
-            except BlockingIOError:
-                os.close(stream)
-                raise _busy(target) from None
-            os.close(stream)  # the lock of a folder that is gone
-    raise _busy(target)
+                if _lock(stream, held.target, work):
+                    held.stream = stream
+                    return
+            except FileNotFoundError:
+                continue
+            finally:
+                if held.stream is None:  # refused, or the lock of a folder that is gone
+                    os.close(stream)
+    raise _busy(held.target)
 
 
-def _give_back(work: Path, held: _Held) -> None:
+def _lock(stream: int, target: Path, work: Path) -> bool:
+    """Lock the open lock file; False where it is no longer the one in the work folder."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _busy(target) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        _lock_by_name(target, work / WRITER)
+        return True
+    return os.path.samestat(os.fstat(stream), os.lstat(work / LOCK))
+
+
+def _lock_by_name(target: Path, writer: Path) -> None:
+    """Hold an output by a file that only one process can make: for file systems without locks."""
+    try:
+        os.close(os.open(writer, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise InputError(
+            f"{target} is being written by another process: wait for it, or remove {writer} if there is none"
+        ) from None
+
+
+def _give_back(work: Path) -> None:
     """Remove the lock, and the folders that were made for it and are empty."""
-    (work / LOCK).unlink(missing_ok=True)
+    held = _held.get(work)
+    if held is None:
+        return
+    if held.stream is not None:
+        (work / WRITER).unlink(missing_ok=True)
+        (work / LOCK).unlink(missing_ok=True)
     _remove_folders([work, *held.made])
-    os.close(held.stream)
+    del _held[work]
+    if held.stream is not None:
+        os.close(held.stream)
 
 
 def _remove_folders(folders: list[Path]) -> None:
@@ -259,10 +321,16 @@ def _settle(target: Path, work: Path) -> None:
                 entry.unlink()
             elif entry.name.startswith("new"):
                 shutil.rmtree(entry)
-            elif os.path.lexists(target):
+            elif os.path.lexists(target) or not _is_whole(entry):
                 remove_folder(entry)
             else:  # killed after the old one was moved aside, before the new one was in place
                 entry.rename(target)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Return whether everything that a manifest names is there: no removal of the folder had begun."""
+    manifest = read_manifest(folder)
+    return manifest is not None and all((folder / name).is_file() for name in manifest.files)
 
 
 def finish_commit(work: Path, folder: Path) -> None:

@@ -1,11 +1,10 @@
 """The command line: one file a command, thin.
 
-Exit codes: 0 done, 1 failed, 2 the input or the call is wrong, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 the input or the call is wrong, 130 interrupted, 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
 
 import typer
@@ -29,6 +28,7 @@ from kinfolk.cli import (
     theory,
     train,
 )
+from kinfolk.cli._stopping import Stopping
 
 app = typer.Typer(
     name="kinfolk",
@@ -75,26 +75,11 @@ for module in (
     app.command(name)(options.holding_outputs(options.choosing_columns(getattr(module, name))))
 
 
-class _Interrupted(Exception):  # noqa: N818
-    """Ctrl-C, as an exception that typer does not catch."""
-
-
-def _interrupt(*_: object) -> None:
-    raise _Interrupted
-
-
 def main() -> None:
     """Run the command line; an error the user can correct is one sentence, without a traceback."""
-    previous = signal.signal(signal.SIGINT, _interrupt)
     try:
-        app()
-    except _Interrupted:
-        print(
-            "kinfolk: interrupted; a neighbour search, or training with --checkpoint-dir, continues when the same "
-            "command is run again",
-            file=sys.stderr,
-        )
-        sys.exit(130)
+        with Stopping():
+            app()
     except KinfolkError as error:
         print(f"kinfolk: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -103,5 +88,3 @@ def main() -> None:
     except OSError as error:
         print(f"kinfolk: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(1)
-    finally:
-        signal.signal(signal.SIGINT, previous)

@@ -347,17 +347,23 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _interrupt_waits() -> Iterator[None]:
-    """Delay Ctrl-C to the end of the block, so that no step is interrupted half way."""
-    handler = signal.getsignal(signal.SIGINT)
-    # signals reach the main thread only; a handler that is not callable means that SIGINT is ignored
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda _, frame: pressed.append(frame))
+    """Delay Ctrl-C, SIGTERM and SIGHUP to the end of the block, so that no step is interrupted half way."""
+    handlers = _stop_handlers()
+    came: list[tuple[int, FrameType | None]] = []
+    for number in handlers:
+        signal.signal(number, lambda *signal_and_frame: came.append(signal_and_frame))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
-    if pressed:
-        handler(signal.SIGINT, pressed[0])
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number, frame in came[:1]:
+        handlers[number](number, frame)
+
+
+def _stop_handlers() -> dict[int, Callable[[int, FrameType | None], object]]:
+    """Return what happens in Python on signals that end a program; they reach the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    known = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    return {int(number): handler for number, handler in known.items() if callable(handler)}
