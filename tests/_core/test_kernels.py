@@ -1,5 +1,8 @@
 """Spans of rows on all cores, and arrays of one type."""
 
+import os
+import shutil
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -25,6 +28,71 @@ def test_kernels_work_where_no_code_can_be_kept(monkeypatch):
 
     monkeypatch.setattr(numba, "njit", nowhere_to_write)
     np.testing.assert_array_equal(kernel()(plus_one)(np.arange(3)), [1, 2, 3])
+
+
+RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import own_kernel
+print(own_kernel.plus_one(41))
+print(sum(own_kernel.plus_one.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A folder with a module that has a kernel."""
+    folder = tmp_path / "package"
+    folder.mkdir()
+    lines = ["from kinfolk._core.kernels import kernel", "@kernel()", "def plus_one(value):", "    return value + 1"]
+    (folder / "own_kernel.py").write_text("\n".join(lines))
+    return folder
+
+
+def run_kernel(package, *prefix, **environment):
+    """Run the kernel in a new process; return its result and how often its code was found on disk."""
+    without = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    command = [*prefix, sys.executable, "-c", RUN, str(package)]
+    done = subprocess.run(command, env=without | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_damaged_code_on_disk_is_compiled_again_and_kept(package, tmp_path):
+    place = dict(NUMBA_CACHE_DIR=str(tmp_path / "kept"))
+    assert run_kernel(package, **place) == ["42", "0"]
+    assert run_kernel(package, **place) == ["42", "1"]
+    for file in (*(tmp_path / "kept").rglob("*.nbi"), *(tmp_path / "kept").rglob("*.nbc")):
+        os.truncate(file, 5)
+    assert run_kernel(package, **place) == ["42", "0"]
+    assert run_kernel(package, **place) == ["42", "1"]
+
+
+def test_read_only_folders_of_the_package_and_of_the_user(package, tmp_path):
+    without_rights = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
+    if os.geteuid() != 0:
+        without_rights = []
+    elif shutil.which("setpriv") is None:
+        pytest.skip("root may write anywhere, and there is no setpriv to give up that right")
+    (tmp_path / "home").mkdir()
+    for folder in (package, tmp_path / "home"):
+        folder.chmod(0o555)
+    assert run_kernel(package, *without_rights, HOME=str(tmp_path / "home")) == ["42", "0"]
+    assert [file.name for file in package.iterdir()] == ["own_kernel.py"]
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_full_disk_for_code_is_no_failure():
+    class Full:
+        def load_overload(self, *_):
+            return None
+
+        def save_overload(self, *_):
+            raise OSError(28, "No space left on device")
+
+    cache = kernels._KeptCode(Full())
+    assert cache.load_overload(None, None) is None
+    cache.save_overload(None, None)
 
 
 def compilation_of(module: str) -> SimpleNamespace:

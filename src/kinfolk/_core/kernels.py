@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -43,11 +44,35 @@ def kernel(**options: Any) -> Callable[[Function], Function]:
 
     def compiled(function: Function) -> Function:
         try:
-            return numba.njit(nogil=True, cache=True, **options)(function)
+            dispatcher = numba.njit(nogil=True, cache=True, **options)(function)
         except RuntimeError:  # no folder to write to: neither beside the module nor in the user's cache
             return numba.njit(nogil=True, **options)(function)
+        dispatcher._cache = _KeptCode(dispatcher._cache)  # numba has no public place for it
+        return dispatcher
 
     return compiled
+
+
+class _KeptCode:
+    """numba's code on disk, without its failures: code that cannot be read or written is compiled, and not kept."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        try:
+            return self._cache.load_overload(signature, context)
+        except Exception:  # whatever unpickling a damaged file raises
+            with suppress(OSError):
+                self._cache.flush()
+            return None
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        with suppress(OSError):  # a full disk, a right that was taken away
+            self._cache.save_overload(signature, code)
 
 
 class _Notice(event.Listener):
