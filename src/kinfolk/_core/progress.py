@@ -135,8 +135,9 @@ class _Display:
         finally:
             with self._lock:
                 self._running -= 1
-                bars.remove_task(task)
-                if self._running == 0:
+                if self._running:
+                    bars.remove_task(task)
+                else:
                     bars.stop()
                     self._bars = None
 
