@@ -69,6 +69,8 @@ def test_numbers_within_limits():
             check_number("eps", value, least=0)
     with pytest.raises(InputError, match="recall must be a number from 0 to 1, not 2"):
         check_number("recall", 2, least=0, most=1)
+    with pytest.raises(InputError, match="k must be a number up to 1,000, not 2000"):
+        check_number("k", 2000, most=1000)
     with pytest.raises(InputError, match="threshold must be a number or 'auto', not 'theory'"):
         check_number("threshold", "theory", auto=True)
 

@@ -1,6 +1,7 @@
 """The command line as a user meets it: output, files, exit codes, one sentence for each mistake."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -71,7 +72,7 @@ def test_knn_writes_a_graph_and_says_what_it_measured(kinfolk, features, tmp_pat
         (["cluster", "x.npz", "-o", "here.csv"], "exists already"),
         (["convert", "x.npz", "x.docx"], "docx"),
         (["knn", "x.npz", "--k", "5", "-o", "g.csv"], "a graph is written as .npz"),
-        (["theory", "--plot", "t.xyz"], ".png, .svg or .pdf"),
+        (["theory", "--plot", "t.xyz"], ".svg, .png or .pdf"),
         (["similarity", "x.npz", "--threshold", "high"], "a number, auto or theory"),
     ],
 )
@@ -142,3 +143,71 @@ def test_demo_runs_and_writes_a_report_with_the_numbers_it_prints(kinfolk, tmp_p
     assert re.search(r"""(src|href)=["']http|@import|url\(http""", page) is None  # nothing is loaded from elsewhere
     code, out, _ = kinfolk("demo", "--out", "kinfolk-demo")
     assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["theory", "--seed", "-1"], "--seed must be a whole number from 0 on, not -1"),
+        (["generate", "digits", "d.npz", "--seed", "-1"], "--seed must be"),
+        (["knn", "x.npz", "-o", "g.npz", "--seed", "-1"], "--seed must be"),
+        (["evaluate", "x.npz", "--seed", str(10**30)], "--seed must not be larger than 2,147,483,647"),
+        (["theory", "--gamma", "inf"], "--gamma must be a finite number, not inf"),
+        (["theory", "--p", "1", "--q", "0"], "nothing is to be gained"),
+        (["theory", "--alpha", "nan"], "--alpha must be a finite number"),
+        (["knn", "x.npz", "-o", "g.npz", "--recall", "nan"], "--recall must be a finite number"),
+        (["similarity", "x.npz", "-k", "0"], "--k must be a whole number from 1 on, not 0"),
+        (["similarity", "x.npz", "-k", "60"], "--k 60 is too large: each row has 59 others"),
+        (["similarity", "x.npz", "--threshold", "nan"], "--threshold must be a finite number"),
+        (["similarity", "x.npz", "--explain", "0", "60"], "two rows from 0 to 59"),
+        (["train", "x.npz", "-o", "m", "-k", str(10**9)], "k must be a number up to"),
+        (["enhance", "x.npz", "-o", "z.npz", "-k", "60"], "--k 60 is too large: each row has 59 others"),
+        (["train", "x.npz", "-o", "m", "--curves", "c.zzz"], "c.zzz: a figure is written as .svg, .png or .pdf"),
+        (["train", "x.npz", "-o", "m", "--attention", "magic"], "magic"),
+        (["cluster", "x.npz", "-o", "c.csv", "--method", "kmeans"], "give --n-clusters"),
+        (["cluster", "x.npz", "-o", "c.csv", "-m", "gcut", "--set", "guard=inf"], "guard must be a finite number"),
+        (["cluster", "x.npz", "-o", "c.csv", "-m", "dbscan", "--set", "eps=nan"], "eps must be a finite number"),
+    ],
+)
+def test_numbers_and_names_are_refused_before_the_work(kinfolk, features, tmp_path, monkeypatch, arguments, sentence):
+    test_a_mistake_gets_one_sentence_and_exit_code_2_and_leaves_no_file(
+        kinfolk, features, tmp_path, monkeypatch, arguments, sentence
+    )
+
+
+def test_names_cannot_act_on_the_terminal_nor_be_markup(kinfolk, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parts = ("[red]train[/", "\x1b[31mtest")
+    kf.FeatureSet(np.eye(6) + 0.1, part_index=[0, 0, 0, 0, 1, 1], part_names=parts).save("x\x1b[2J.npz")
+    for arguments in (["cluster", "-o", "[bold]c.csv"], ["knn", "-k", 2, "-o", "[bold]g.npz"], ["convert", "[/]y.npz"]):
+        code, out, err = kinfolk(arguments[0], "x\x1b[2J.npz", *arguments[1:])
+        assert (code, err) == (0, "")
+        assert "[red]train[/ 4" in out and r"\x1b[31mtest" in out
+        assert "\x1b" not in out
+    code, _, err = kinfolk("knn", "x\x1b[2J.npz", "--part", "\x1b[5m", "-o", "other.npz")
+    assert code == 2 and "\x1b" not in err and r"\x1b[2J" in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_the_letters_gets_them_spelled(tmp_path, encoding):
+    kf.FeatureSet(np.eye(6) + 0.1, part_index=[0] * 6, part_names=("田",)).save(tmp_path / "x.npz")
+    environment = dict(os.environ, PYTHONIOENCODING=encoding)
+    for arguments in (["convert", "x.npz", "é田.npz"], ["cluster", "x.npz", "-o", "c.csv"], ["knn", "田", "-o", "g"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "kinfolk", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            env=environment,
+            check=False,
+        )
+        assert b"Traceback" not in done.stderr
+        assert b"\\u7530" in done.stdout + done.stderr
+
+
+def test_a_command_says_what_it_does_if_asked(kinfolk, features, tmp_path):
+    code, out, err = kinfolk("knn", features, "-k", 5, "-o", tmp_path / "g.npz", "-v")
+    assert code == 0 and "written" in out
+    said = [line.split(": ", 1)[1] for line in err.splitlines()]
+    assert said[0] == "kinfolk knn" and "reading" in said and "neighbours (exact)" in said
+    _, _, err = kinfolk("knn", features, "-k", 5, "-o", tmp_path / "h.npz")
+    assert err == ""

@@ -165,7 +165,7 @@ def test_mistakes_with_models_are_said(kinfolk, features, tmp_path, arguments, s
         (["--method", "gcut", "--set", "guard=abc"], "guard must be a number or none, not 'abc'"),
         (["--method", "kmeans", "--set", "n_clusters=abc"], "n_clusters must be a whole number"),
         (["--method", "hac", "--set", "linkage=longest"], "linkage must be"),
-        (["--method", "gcut", "--k", "1797"], "--k 1797 is too large: each of the 1,797 rows has 1,796 others"),
+        (["--method", "gcut", "--k", "1797"], "--k 1797 is too large: each row has 1,796 others"),
     ],
 )
 def test_a_setting_of_the_wrong_kind_gets_one_sentence(kinfolk, tmp_path, arguments, sentence):

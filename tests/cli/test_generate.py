@@ -26,7 +26,7 @@ def test_digits(kinfolk, tmp_path):
     ("arguments", "sentence"),
     [
         (["cats"], "unknown data set 'cats'; there are celeb_like, person_like, vehicle_like, digits"),
-        (["celeb_like", "--identities", "0"], "n_identities must be a whole number from 1 on, not 0"),
+        (["celeb_like", "--identities", "0"], "--identities must be a whole number from 1 on, not 0"),
     ],
 )
 def test_mistakes_write_nothing(kinfolk, tmp_path, arguments, sentence):

@@ -105,7 +105,7 @@ def test_what_has_no_cells_goes_on_after_the_last_finished_set(kinfolk, one_cell
     ("arguments", "sentence"),
     [
         (["table10", "--quick", "--full"], "choose one"),
-        (["table10", "--seeds", "0"], "at least one seed"),
+        (["table10", "--seeds", "0"], "--seeds must be a whole number from 1 on"),
         (["table10", "--methods", "Nonsense"], "there is no method 'Nonsense'"),
         (["all", "--methods", "STAR-FC"], "one table at a time"),
         (["table10", "--data", "a/x.npz"], "a/x.npz does not exist"),

@@ -132,7 +132,7 @@ def test_labels_without_anything_to_find_give_a_ranking_and_the_reason(kinfolk, 
         (["-m", "kr", "--top", "0"], "--top must be a whole number"),
         (["-m", "kr", "--model", "folder"], "--model is for band"),
         (["-m", "band", "--preset", "paper"], "band has no settings"),
-        (["-m", "kr", "--preset", "book"], "preset must be 'paper'"),
+        (["-m", "kr", "--preset", "book"], "--preset is paper or left out"),
         (["-m", "kr", "-o", "r.txt"], "rankings are written as"),
     ],
 )

@@ -65,7 +65,9 @@ def check_number(
     if number and (math.isnan(value) or least <= value <= most):
         check_finite({name: value})
         return
-    limits = "" if least == -math.inf else f" from {least:g} on" if most == math.inf else f" from {least:g} to {most:g}"
+    limits = f" from {least:,} to {most:,}" if most < math.inf else f" from {least:,} on"
+    if least == -math.inf:
+        limits = f" up to {most:,}" if most < math.inf else ""
     alternative = " or 'auto'" if auto else ""
     raise InputError(f"{name} must be a number{limits}{alternative}, not {value!r}")
 

@@ -23,3 +23,12 @@ def printable(text: object) -> str:
 def _spelled(sign: str) -> str:
     shown = sign.isprintable() or sign == "\n" or unicodedata.category(sign) == "Zs"  # other spaces than " "
     return sign if shown else repr(sign)[1:-1]
+
+
+def safe_cell(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe goes before = + - @, a tab and a return.
+
+    >>> safe_cell("=cmd|' /C calc'!A0"), safe_cell("a=b")
+    ("'=cmd|' /C calc'!A0", 'a=b')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

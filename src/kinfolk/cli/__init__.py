@@ -5,11 +5,13 @@ Exit codes: 0 done, 1 failed, 2 the input or the call is wrong, 130 interrupted,
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
 
 from kinfolk._core.errors import KinfolkError
+from kinfolk._core.text import printable
 from kinfolk._core.version import __version__
 from kinfolk.cli import (
     cluster,
@@ -72,19 +74,23 @@ for module in (
     doctor,
 ):
     name = module.__name__.rsplit(".", 1)[-1]
-    app.command(name)(options.holding_outputs(options.choosing_columns(getattr(module, name))))
+    app.command(name)(options.command(options.choosing_columns(getattr(module, name))))
 
 
 def main() -> None:
     """Run the command line; an error the user can correct is one sentence, without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks is spelled, not fatal
     try:
         with Stopping():
             app()
     except KinfolkError as error:
-        print(f"kinfolk: {error}", file=sys.stderr)
+        print(f"kinfolk: {printable(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:
-        print(f"kinfolk: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        about = f"{error.filename or 'a file'}: {error.strerror or error}"
+        print(f"kinfolk: {printable(about)}", file=sys.stderr)
         sys.exit(1)

@@ -14,6 +14,8 @@ from rich.table import Table
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.memory import peak_memory_gib
+from kinfolk._core.progress import stage
+from kinfolk._core.text import safe_cell
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ METHODS = {
     "star-fc": "StarFC",
     "clusformer": "Clusformer",
 }
+LONGEST_HEADER = 200  # characters: that of clusters has fewer
 LEARNED = ("ada-nets", "star-fc", "clusformer")
 
 
@@ -48,10 +51,17 @@ def cluster(
         Path, typer.Option("--out", "-o", help="clusters.csv (name,cluster or row,cluster), or .npy in row order.")
     ],
     method: Annotated[str, typer.Option("--method", "-m", help=", ".join(METHODS) + ".")] = "kin",
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row, for methods on a graph.")] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", "-k", help="Neighbours of each row, for methods on a graph.", callback=options.whole()),
+    ] = None,
     threshold: Annotated[str | None, typer.Option(help="Similarity to cut at: a number or auto.")] = None,
-    n_clusters: Annotated[int | None, typer.Option(help="How many clusters, for kmeans and hac.")] = None,
-    max_size: Annotated[int | None, typer.Option(help="No cluster gets larger than this.")] = None,
+    n_clusters: Annotated[
+        int | None, typer.Option(help="How many clusters, for kmeans and hac.", callback=options.whole())
+    ] = None,
+    max_size: Annotated[
+        int | None, typer.Option(help="No cluster gets larger than this.", callback=options.whole())
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the method, such as guard=1.0.")
     ] = None,
@@ -70,6 +80,7 @@ def cluster(
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
+    safe_cells: options.SafeCells = False,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -94,23 +105,20 @@ def cluster(
         existing_folder(model, "a model folder")
     options.output(save_model, force, "model", inputs=[source, train, graph, labels])
     named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
-    given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-    pairs = _pairs(settings or [])
-    if twice := sorted(given.keys() & pairs.keys()):
-        raise InputError(f"{twice[0]} is given twice: by --{twice[0].replace('_', '-')} and by --set")
-    if model is not None and "enhancer" in pairs:
-        raise InputError("enhancer is given twice: by --model and by --set")
+    given = _given(named, settings or [], method, model)
+    options.exists(source, train, labels, graph)
+    _refuse_clusters(source)
+    with stage("loading"):
+        clusterer = _clusterer(method, given, seed) if model is None else _with_model(method, model, given, seed)
+        clusterer._check_settings()
     features = options.read(source, part, labels, dim)
     known = options.read(train or source, train_part, labels if train is None else None, dim) if learning else None
     if known is not None and known.labels is None:
         raise InputError(f"{train or source} has no labels to learn from")
-    _check_k(k, len(features))
-    # imported late, because they take seconds: mistakes in the arguments and files are reported first
+    options.fewer_than_rows(k, len(features))
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph
 
-    given |= pairs
-    clusterer = _clusterer(method, given, seed) if model is None else _with_model(method, model, given, seed)
     neighbors = None if graph is None else NeighborGraph.load(graph)
     if neighbors is not None and len(neighbors) != len(features):
         raise InputError(f"{graph} has {len(neighbors)} rows, {source} has {len(features)}: they must be the same rows")
@@ -119,7 +127,8 @@ def cluster(
         if known is not None:
             clusterer.fit(known, known.labels)
         found = clusterer.fit_predict(features if neighbors is None else neighbors)
-    write_clusters(out, found, features, force)
+    with stage("writing"):
+        write_clusters(out, found, features, force, safe_cells)
     if save_model is not None:
         clusterer.save(save_model, force)
     facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))
@@ -129,12 +138,15 @@ def cluster(
         facts["bcubed_f"] = round(100 * bcubed(features.labels, found).f, 2)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     _print_facts(facts, as_json)
-    for warning in caught:
-        typer.echo(f"note: {warning.message}", err=True)
+    options.say_notes(caught)
 
 
-def write_clusters(file: Path, labels: NDArray[np.int64], features: FeatureSet, force: bool = False) -> None:
+def write_clusters(
+    file: Path, labels: NDArray[np.int64], features: FeatureSet, force: bool = False, safe_cells: bool = False
+) -> None:
     """Write one cluster a row: a .csv by name where all names differ, else by row number, or a .npy.
+
+    With `safe_cells` no name is a formula to a spreadsheet; `kinfolk evaluate` reads such a file too.
 
     >>> import tempfile
     >>> import numpy as np
@@ -153,11 +165,25 @@ def write_clusters(file: Path, labels: NDArray[np.int64], features: FeatureSet, 
             np.save(temporary, labels)
             return
         named = features.names is not None and len(np.unique(features.names)) == len(features)
-        keys = features.names if named and features.names is not None else np.arange(len(labels))
+        keys = features.names.tolist() if named and features.names is not None else list(range(len(labels)))
+        keys = list(map(safe_cell, keys)) if named and safe_cells else keys
         with temporary.open("w", newline="", encoding="utf-8") as sheet:
             writer = csv.writer(sheet, lineterminator="\n")
             writer.writerow(["name" if named else "row", "cluster"])
-            writer.writerows(zip(keys.tolist(), labels.tolist(), strict=True))
+            writer.writerows(zip(keys, labels.tolist(), strict=True))
+
+
+def _given(named: dict[str, Any], settings: list[str], method: str, model: Path | None) -> dict[str, Any]:
+    """Return the settings of both kinds of options; each may be given once."""
+    given = {name: value for name, value in named.items() if value is not None}
+    pairs = _pairs(settings)
+    if twice := sorted(given.keys() & pairs.keys()):
+        raise InputError(f"{twice[0]} is given twice: by --{twice[0].replace('_', '-')} and by --set")
+    if model is not None and "enhancer" in pairs:
+        raise InputError("enhancer is given twice: by --model and by --set")
+    if method == "kmeans" and "n_clusters" not in given | pairs:
+        raise InputError("kmeans does not find out how many clusters there are: give --n-clusters")
+    return given | pairs
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:
@@ -167,9 +193,13 @@ def _pairs(settings: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
 
 
-def _check_k(k: int | None, rows: int) -> None:
-    if k is not None and k >= rows:
-        raise InputError(f"--k {k} is too large: each of the {rows:,} rows has {rows - 1:,} others")
+def _refuse_clusters(source: Path) -> None:
+    """Refuse what this command wrote itself, which would be read as features of one or two dimensions."""
+    if source.suffix.lower() == ".csv" and source.is_file():
+        with source.open(encoding="utf-8-sig", errors="replace") as sheet:
+            header = sheet.readline(LONGEST_HEADER).strip().split(",")
+        if header[0] in ("id", "name", "row") and header[1:2] == ["cluster"]:
+            raise InputError(f"{source} holds clusters, as kinfolk cluster writes them: give the features themselves")
 
 
 def _clusterer(method: str, given: dict[str, Any], seed: int) -> Clusterer:
@@ -265,9 +295,9 @@ def _facts(labels: NDArray[np.int64], features: FeatureSet) -> dict[str, Any]:
 
 def _print_facts(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(facts | options.taken_columns()))
+        options.say(json.dumps(facts | options.taken_columns()))
         return
     table = Table(show_header=False, title="Clusters", title_justify="left")
     for name, value in facts.items():
-        table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
+        table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else options.plain(value))
     options.console().print(table)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
 
@@ -26,9 +27,10 @@ def convert(
     from kinfolk.formats import dropped
 
     options.output(target, force, options.feature_kind(target), inputs=[source, labels])
+    options.exists(source, labels)
     features = options.read(source, part, labels, dim)
     lost = dropped(features, target)
-    with options.timed() as took:
+    with options.timed() as took, stage("writing"):
         features.save(target, force=force)
     facts = dict(read=str(source), set=repr(features), written=str(target), **took)
     if lost:

@@ -48,16 +48,18 @@ def demo(
             edges.append(edge)
             enhanced.append(enhance)
             if not as_json:
-                screen.print(f"\n[bold]{edge.name}[/bold]  {edge.features!r}\n[dim]{edge.origin}[/dim]")
+                screen.print(f"\n[bold]{edge.name}[/bold]  {options.plain(edge.features)}\n[dim]{edge.origin}[/dim]")
                 screen.print(_edge_table(edge))
                 screen.print("", _enhance_table(enhance))
         write_page(demo_page(edges, enhanced), report, force)
         record(report.parent, "demo", [report.name])
     if as_json:
         results = [_facts(*studies) for studies in zip(edges, enhanced, strict=True)]
-        typer.echo(json.dumps(dict(report=str(report), **took, results=results)))
+        options.say(json.dumps(dict(report=str(report), **took, results=results)))
     else:
-        screen.print(f"\nReport: [bold]{report.resolve()}[/bold]  ({took['seconds']:.0f} s)", soft_wrap=True)
+        screen.print(
+            f"\nReport: [bold]{options.plain(report.resolve())}[/bold]  ({took['seconds']:.0f} s)", soft_wrap=True
+        )
 
 
 def _new_folder() -> Path:

@@ -53,7 +53,7 @@ def doctor(as_json: options.Json = False) -> None:
     """
     checks = [*_packages(), *_machine(), *_extras()]
     if as_json:
-        typer.echo(json.dumps(dict(checks=checks)))
+        options.say(json.dumps(dict(checks=checks)))
     else:
         marks = {"ok": "[green]ok     [/green]", "missing": "[red]missing[/red]", "note": "[yellow]note   [/yellow]"}
         for check in checks:

@@ -11,6 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from kinfolk._core.memory import peak_memory_gib
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
 QUERIES = 3000  # rows ranked for the precisions that are printed: a second or two
@@ -23,7 +24,10 @@ def enhance(
     reference: Annotated[
         Path | None, typer.Option(help="Take the neighbours from this feature file: new items, an existing gallery.")
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Neighbours; chosen from the data unless given.")] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", "-k", help="Neighbours; chosen from the data unless given.", callback=options.whole()),
+    ] = None,
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
@@ -41,12 +45,14 @@ def enhance(
     options.output(out, force, options.feature_kind(out), inputs=[source, model, reference, labels])
     if model is not None:
         existing_folder(model, "a model folder")
+    options.exists(source, reference, labels)
     features = options.read(source, part, labels, dim)
     known = None if reference is None else options.read(reference, None, None, dim)
+    options.fewer_than_rows(k, len(features if known is None else known))
     lost = dropped(features, out)
-    # imported after the files are checked: these imports take seconds
-    from kinfolk.enhance import GraphEnhancer
-    from kinfolk.metrics import mean_average_precision
+    with stage("loading"):  # after the files are checked: these imports take seconds
+        from kinfolk.enhance import GraphEnhancer
+        from kinfolk.metrics import mean_average_precision
 
     with options.timed() as took:
         if model is None:
@@ -59,14 +65,16 @@ def enhance(
             enhancer = GraphEnhancer.load(model)
             enhancer.set_params(**({} if k is None else {"k": k}))
             better = enhancer.transform(features, reference=known)
-    replace(features, features=better, enhanced=True).save(out, force)
+    with stage("writing"):
+        replace(features, features=better, enhanced=True).save(out, force)
     facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"))
     # a model chooses k anew for rows with classes of another size
     facts["k_of_the_fit" if model is not None and k is None else "k"] = k or enhancer.k_
     if features.labels is not None and _some_class_has_two(features.labels):
-        for name, vectors in (("mAP_before", features), ("mAP_after", better)):
-            score = mean_average_precision(vectors, features.labels, n_queries=min(QUERIES, len(features)))
-            facts[name] = round(100 * score, 2)
+        with stage("scoring"):
+            for name, vectors in (("mAP_before", features), ("mAP_after", better)):
+                score = mean_average_precision(vectors, features.labels, n_queries=min(QUERIES, len(features)))
+                facts[name] = round(100 * score, 2)
         if len(features) > QUERIES:
             facts["mAP_of"] = f"{QUERIES:,} queries against all other rows; kinfolk evaluate has every row as a query"
     if lost:

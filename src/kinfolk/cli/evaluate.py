@@ -11,6 +11,8 @@ import typer
 from rich.table import Table
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import stage
+from kinfolk._core.text import safe_cell
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -42,9 +44,15 @@ def evaluate(
         Path | None, typer.Option(help="Other clusters, or without --clusters other features: is the difference real?")
     ] = None,
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Resamples of the identities for 95% intervals, such as 1000; 0: none.")
+        int,
+        typer.Option(
+            help="Resamples of the identities for 95% intervals, such as 1000; 0: none.", callback=options.whole(0)
+        ),
     ] = 0,
-    n_queries: Annotated[int | None, typer.Option(help="Retrieval: only so many queries, drawn with --seed.")] = None,
+    n_queries: Annotated[
+        int | None,
+        typer.Option(help="Retrieval: only so many queries, drawn with --seed.", callback=options.whole()),
+    ] = None,
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
@@ -55,8 +63,10 @@ def evaluate(
 
     [bold]Example:[/bold]  kinfolk evaluate photos.npz --clusters clusters.csv --bootstrap 1000
     """
-    from kinfolk.metrics import by_class_size, clustering_scores, edge_noise_rate, graph_scores, retrieval_scores
-    from kinfolk.neighbors import NeighborGraph
+    options.exists(source, clusters, graph, against, labels)
+    with stage("loading"):
+        from kinfolk.metrics import by_class_size, clustering_scores, edge_noise_rate, graph_scores, retrieval_scores
+        from kinfolk.neighbors import NeighborGraph
 
     truth, names, features = _read_truth(source, part, labels, dim)
     query_options: Any = dict(n_queries=n_queries, seed=seed, show_progress=True)
@@ -89,13 +99,12 @@ def evaluate(
             for bucket in buckets
         ]
         compared = [dict(d._asdict(), real=d.real, sentence=str(d)) for d in differences]
-        typer.echo(
-            json.dumps(facts | dict(by_class_size=sizes, differences=compared, **options.taken_columns(), **took))
-        )
+        facts |= dict(by_class_size=sizes, differences=compared, **options.taken_columns(), **took)
+        options.say(json.dumps(facts))
         return
     _print(scores, buckets, bootstrap)
     for difference in differences:
-        typer.echo(str(difference))
+        options.say(difference)
     options.print_facts(took, as_json=False)
 
 
@@ -141,6 +150,9 @@ def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArra
             raise InputError(
                 f"clusters of {len(found):,} rows, but {rows:,} to score: were they made from another --part?"
             )
+        for name in wanted:
+            if name not in found and safe_cell(name) in found:
+                found[name] = found[safe_cell(name)]  # written with --safe-cells
         missing = [name for name in wanted if name not in found]
         if missing:
             raise InputError(f"no cluster for {key} {missing[0]!r}, nor for {len(missing) - 1:,} others")

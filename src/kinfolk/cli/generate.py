@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
 
 def generate(
     name: Annotated[str, typer.Argument(metavar="NAME", help="celeb_like, person_like, vehicle_like or digits.")],
     target: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where to write; a .kf folder takes any size.")],
-    identities: Annotated[int, typer.Option(help="How many identities to make (digits has its own ten).")] = 300,
+    identities: Annotated[
+        int, typer.Option(help="How many identities to make (digits has its own ten).", callback=options.whole())
+    ] = 300,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -23,15 +26,16 @@ def generate(
 
     [bold]Example:[/bold]  kinfolk generate celeb_like celeb.kf --identities 8573
     """
-    from kinfolk import datasets
+    with stage("loading"):
+        from kinfolk import datasets
 
+    if name not in datasets.REGIMES and name != "digits":
+        raise InputError(f"unknown data set {name!r}; there are {', '.join(datasets.REGIMES)}, digits")
     options.output(target, force, options.feature_kind(target))
     with options.timed() as took:
         if name == "digits":
             features = datasets.digits()
             features.save(target, force=force)
-        elif name in datasets.REGIMES:
-            features = datasets.write(datasets.REGIMES[name], target, identities, seed=seed, force=force)
         else:
-            raise InputError(f"unknown data set {name!r}; there are {', '.join(datasets.REGIMES)}, digits")
+            features = datasets.write(datasets.REGIMES[name], target, identities, seed=seed, force=force)
     options.print_facts(dict(set=repr(features), written=str(target), **took), as_json)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -15,16 +18,49 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
+from kinfolk._core.checks import check_number, check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import clear, log_lines, stage
+from kinfolk._core.text import printable
 
 if TYPE_CHECKING:
     from kinfolk.features import FeatureSet
 
+Check = Callable[[typer.CallbackParam, Any], Any]
+
+
+def whole(least: int = 1) -> Check:
+    """Return the check of an option that takes a whole number from `least` on."""
+
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        if value is not None:
+            check_whole(_option(param), value, least)
+        return value
+
+    return check
+
+
+def number(least: float = -math.inf, most: float = math.inf) -> Check:
+    """Return the check of an option that takes a finite number from `least` to `most`."""
+
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        if value is not None:
+            check_number(_option(param), value, least, most)
+        return value
+
+    return check
+
+
+def _option(param: typer.CallbackParam) -> str:
+    return f"--{(param.name or '').replace('_', '-')}"
+
+
 Input = Annotated[Path, typer.Argument(metavar="INPUT", help="Feature file or folder; see docs/formats.md.")]
 Part = Annotated[str | None, typer.Option(help="Use only this part of the set, such as train or test; all: every row.")]
 Labels = Annotated[Path | None, typer.Option(help="Label file (.npy, .txt, .meta), if not beside the features.")]
-Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (default: 256).")]
+Dim = Annotated[int | None, typer.Option(help="Dimensions of a raw .bin file (default: 256).", callback=whole())]
 Names = Annotated[
     Path | None, typer.Option(help="Names of the rows: a .txt with one a line, a .csv with a column, .npy.")
 ]
@@ -35,7 +71,16 @@ FeatureColumns = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", callback=whole(0))]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on standard error what is done, and how long.")]
+FIGURES = (".svg", ".png", ".pdf")  # as in kinfolk.report.figures, which needs an extra
+SafeCells = Annotated[
+    bool,
+    typer.Option(
+        "--safe-cells",
+        help="For spreadsheets: an apostrophe before cells of a .csv that begin with = + - @, a tab or a return.",
+    ),
+]
 
 ALL = "all"  # as a part: every row
 COLUMN_OPTIONS = {
@@ -61,9 +106,10 @@ def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> 
     asked, taken = _asked.get({}), _taken.get({})
     if taken and path not in taken:
         asked = {name: value for name, value in asked.items() if name != "names" and format_of(path).wants_columns}
-    features = load(path, labels=labels, dim=dim, part=None if part == ALL else part, **asked)
+    with stage("reading"):
+        features = load(path, labels=labels, dim=dim, part=None if part == ALL else part, **asked)
     if features.taken_from and path not in taken:
-        typer.echo(f"{path}: {features.taken_from}", err=True)
+        say(f"{path}: {features.taken_from}", err=True)
     taken[path] = features.taken_from
     return features.part(ALL) if part == ALL and ALL in features.part_names else features
 
@@ -137,15 +183,36 @@ class Share(float):
     """A score or share from 0 to 1: people see it x 100 with two decimals, --json has it as it is."""
 
 
-def holding_outputs(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command keep its outputs locked until it ends; typer itself has no public place for that."""
+def exists(*inputs: Path | None) -> None:
+    """Refuse inputs that are not there, before anything takes time."""
+    for path in inputs:
+        if path is not None and not os.path.lexists(path):
+            raise InputError(f"{path} does not exist")
 
-    @functools.wraps(command)
-    def run(*arguments: Any, **named: Any) -> None:
-        with ExitStack() as stack:
+
+def fewer_than_rows(k: int | None, rows: int, itself: bool = True) -> None:
+    """Refuse more neighbours than there are other rows; without `itself`, than there are rows."""
+    most = rows - itself
+    if k is not None and k > most:
+        raise InputError(f"--k {k} is too large: each row has {most:,} {'others' if itself else 'to choose from'}")
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a function a command: its name is shown while it runs, its outputs are locked until it ends, -v logs.
+
+    typer has no public place for what every command does.
+    """
+
+    @functools.wraps(function)
+    def run(*arguments: Any, verbose: bool = False, **named: Any) -> None:
+        with log_lines(verbose), stage(f"kinfolk {function.__name__}"), ExitStack() as stack:
             _outputs.set(stack)
-            command(*arguments, **named)
+            function(*arguments, **named)
 
+    parameters = inspect.signature(function, eval_str=True).parameters
+    added = inspect.Parameter("verbose", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Verbose)
+    run.__signature__ = inspect.Signature([*parameters.values(), added])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: each.annotation for name, each in parameters.items()} | {"verbose": Verbose}
     return run
 
 
@@ -170,20 +237,35 @@ def feature_kind(path: Path) -> str | None:
     return format_for(path).folder_kind
 
 
+def figure(path: Path | None, force: bool, inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
+    """Check the file of a figure before the work, as `output` does; unknown suffixes are refused."""
+    if path is not None and path.suffix.lower() not in FIGURES:
+        raise InputError(f"{path}: a figure is written as {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
+    output(path, force, inputs=inputs)
+
+
+class _Screen(Console):
+    """Standard output, before which the display of stages goes."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        clear()
+        super().print(*objects, **options)
+
+
 def console(width: int = 100) -> Console:
     """Return standard output for a person: as wide as the terminal, or `width` characters in a file."""
-    return Console(width=None if os.isatty(1) else width, highlight=False)
+    return _Screen(width=None if os.isatty(1) else width, highlight=False)
 
 
 def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     """Print facts as aligned lines, or as one JSON object."""
     if as_json:
-        typer.echo(json.dumps({**facts, **taken_columns()}, default=str))
+        say(json.dumps({**facts, **taken_columns()}, default=str))
         return
     lines = dict(spelled(name, value) for name, value in facts.items())
     width = max(map(len, lines))
     for name, text in lines.items():
-        typer.echo(f"{name:<{width}}  {text}")
+        say(f"{name:<{width}}  {text}")
 
 
 def spelled(name: str, value: Any) -> tuple[str, str]:
@@ -193,7 +275,28 @@ def spelled(name: str, value: Any) -> tuple[str, str]:
     (('edge noise rate x 100', '12.50'), ('k', '20'))
     """
     words = name.replace("_", " ")
-    return (f"{words} x 100", f"{100 * value:.2f}") if isinstance(value, Share) else (words, str(value))
+    return (f"{words} x 100", f"{100 * value:.2f}") if isinstance(value, Share) else (words, printable(value))
+
+
+def say(text: object, err: bool = False) -> None:
+    """Print a line on which nothing acts on the terminal."""
+    clear()
+    print(printable(text), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def say_notes(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Print the warnings of a command, one line each."""
+    for warning in caught:
+        say(f"note: {warning.message}", err=True)
+
+
+def plain(text: object) -> str:
+    r"""Return a user's text for rich, where brackets would be markup and codes would act on the terminal.
+
+    >>> plain("[red]\x1b[0m")
+    '\\[red]\\x1b[0m'
+    """
+    return escape(printable(text))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
 
@@ -27,11 +28,12 @@ def report(
 
     [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
     """
-    from kinfolk._core.files import added, record
-    from kinfolk.experiments.results import RUN_KIND, read_results
-    from kinfolk.report.export import export_run
-    from kinfolk.report.page import is_made_by, write_page
-    from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
+    with stage("loading"):
+        from kinfolk._core.files import added, record
+        from kinfolk.experiments.results import RUN_KIND, read_results
+        from kinfolk.report.export import export_run
+        from kinfolk.report.page import is_made_by, write_page
+        from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
 
     page = out or run / "report.html"
     if page.suffix.lower() not in (".html", ".htm"):
@@ -42,7 +44,8 @@ def report(
     options.output(page, replace)
     with options.timed() as took:
         results = in_paper_order(read_results(run))
-        exported = export_run(results, figures, force) if figures is not None else []
+        with stage("figures"):
+            exported = export_run(results, figures, force) if figures is not None else []
         write_page(run_page(results, show_progress=True), page, replace)
         if page.parent == run and added(run, RUN_KIND):
             record(run, RUN_KIND, [page.name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ import typer
 from rich.table import Table as ScreenTable
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ def reproduce(
         list[str] | None,
         typer.Option(help="Labelled features with the parts train and test; 'generated': those as well."),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="How many seeds, of the training and of generated data.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(help="How many seeds, of the training and of generated data.", callback=options.whole())
+    ] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="One seed and small generated sets: minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Generated sets of the calibrated size: many hours.")] = False,
     methods: Annotated[
@@ -53,12 +57,11 @@ def reproduce(
 
     [bold]Example:[/bold]  kinfolk reproduce table2 --data market1501.npz --out run
     """
-    from kinfolk.experiments.catalogue import STUDIES, TWINS, experiment_names
-    from kinfolk.experiments.catalogue import reproduce as measured
+    with stage("loading"):
+        from kinfolk.experiments.catalogue import STUDIES, TWINS, experiment_names
+        from kinfolk.experiments.catalogue import reproduce as measured
 
     names = experiment_names(name)
-    if seeds < 1:
-        raise InputError(f"at least one seed is needed, not {seeds}")
     if quick and full:
         raise InputError("--quick and --full are two sizes: choose one")
     if methods and not set(names) & set(STUDIES):
@@ -72,7 +75,7 @@ def reproduce(
     found = []
     for number, each in enumerate(names, start=1):
         if len(names) > 1:
-            typer.echo(f"--- {each}, {number} of {len(names)}", err=True)
+            options.say(f"--- {each}, {number} of {len(names)}", err=True)
         found.append(
             measured(
                 each,
@@ -80,17 +83,17 @@ def reproduce(
                 range(1 if quick else seeds),
                 {} if TWINS.get(each) in names and also_generated else sets,
                 "quick" if quick else "full" if full else "usual",
-                partial(typer.echo, err=True),
+                partial(options.say, err=True),
                 methods or None,
                 also_generated,
             )
         )
     if as_json:
-        typer.echo(f"[{','.join(each.model_dump_json() for each in found)}]")
+        options.say(json.dumps([each.model_dump(mode="json") for each in found]))
         return
     for one in found:
         _show(one)
-    typer.echo(f"\nKept in {out}; for a page of it: kinfolk report {out}")
+    options.say(f"\nKept in {out}; for a page of it: kinfolk report {out}")
 
 
 def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
@@ -98,7 +101,9 @@ def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
     from kinfolk.experiments.resume import Data
 
     files = [Path(path).resolve() for path in paths if path != GENERATED]
-    sets = {file.stem: Data.read(file, learns) for file in files}
+    options.exists(*files)
+    with stage("reading"):
+        sets = {file.stem: Data.read(file, learns) for file in files}
     if len(sets) < len(files) or GENERATED_SETS.keys() & sets.keys():
         raise InputError("two sets have the same name: rename a file of --data, a table shows only the name")
     return sets
@@ -106,7 +111,9 @@ def _sets(paths: Sequence[str], learns: bool) -> dict[str, Data]:
 
 def _show(found: ExperimentResult) -> None:
     screen = options.console(SCREEN_WIDTH)
-    screen.print(f"\n[bold]{found.title}[/bold]\n[dim]{found.about}[/dim]", soft_wrap=True)
+    screen.print(
+        f"\n[bold]{options.plain(found.title)}[/bold]\n[dim]{options.plain(found.about)}[/dim]", soft_wrap=True
+    )
     for table in found.tables:
         screen.print("", _table(table))
     if found.claims:
@@ -114,14 +121,18 @@ def _show(found: ExperimentResult) -> None:
 
 
 def _table(shown: Table) -> ScreenTable:
-    table = ScreenTable(title=shown.data, title_justify="left")
+    table = ScreenTable(title=options.plain(shown.data), title_justify="left")
     for number, column in enumerate(shown.head):
         width = max(len(row[number].strip("*")) for row in shown.rows)  # a head may wrap, a number may not
-        table.add_column(column, justify="right" if number else "left", min_width=width)
+        table.add_column(options.plain(column), justify="right" if number else "left", min_width=width)
     for number, row in enumerate(shown.rows, start=1):
-        texts = [f"[bold]{text.strip('*')}[/]" if text.startswith("**") else text for text in row]
+        texts = [_bold(options.plain(text)) for text in row]
         table.add_row(*texts, end_section=number in shown.rules)
     return table
+
+
+def _bold(text: str) -> str:
+    return f"[bold]{text.strip('*')}[/]" if text.startswith("**") else text
 
 
 def _claims(claims: Sequence[Claim]) -> ScreenTable:
@@ -130,5 +141,5 @@ def _claims(claims: Sequence[Claim]) -> ScreenTable:
         table.add_column(column)
     for claim in claims:
         verdict = f"[{VERDICT_COLORS[claim.verdict]}]{claim.verdict}[/]"
-        table.add_row(claim.claim, claim.data, verdict, claim.figures)
+        table.add_row(options.plain(claim.claim), options.plain(claim.data), verdict, options.plain(claim.figures))
     return table

@@ -10,6 +10,8 @@ import typer
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.memory import peak_memory_gib
+from kinfolk._core.progress import stage
+from kinfolk._core.text import safe_cell
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def rerank(
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
+    safe_cells: options.SafeCells = False,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -47,8 +50,11 @@ def rerank(
         raise InputError(f"{out}: rankings are written as .npz or .csv")
     if top != "all" and not (top.isdigit() and int(top)):
         raise InputError(f"--top must be a whole number from 1 on, or all, not {top!r}")
+    if preset not in (None, "paper"):
+        raise InputError(f"--preset is paper or left out, not {preset!r}")
     first, _, then = method.partition("+")
     _check_method(method, first, then, model, preset)
+    options.exists(source, gallery, model, labels)
     options.output(out, force, inputs=[source, gallery, model, labels])
     query, known, read = _read(source, gallery, part, labels, dim)
     facts: dict[str, Any] = dict(read=read, queries=len(query), gallery=len(known))
@@ -58,7 +64,8 @@ def rerank(
     )
     with options.timed() as took:
         found = _rank(query, known, first, then, model, seed, chosen | dict(watch=scorer and scorer.add))
-    write_ranking(out, found, query, known, force)
+    with stage("writing"):
+        write_ranking(out, found, query, known, force, safe_cells)
     facts |= dict(method=method, top=found.indices.shape[1])
     facts |= {name: round(value, 4) for name, value in found.settings.items()}
     facts |= {} if scorer is None else _scores(scorer)
@@ -66,7 +73,9 @@ def rerank(
     options.print_facts(facts, as_json)
 
 
-def write_ranking(file: Path, ranking: Ranking, query: FeatureSet, gallery: FeatureSet, force: bool = False) -> None:
+def write_ranking(
+    file: Path, ranking: Ranking, query: FeatureSet, gallery: FeatureSet, force: bool = False, safe_cells: bool = False
+) -> None:
     """Write a ranking: .npz with indices and distances, or .csv with a line a pair, by name where there are names.
 
     >>> import tempfile
@@ -86,16 +95,19 @@ def write_ranking(file: Path, ranking: Ranking, query: FeatureSet, gallery: Feat
             np.savez(temporary, indices=ranking.indices, distances=ranking.distances)
             return
         queries, items = (np.arange(len(fs)) if fs.names is None else fs.names for fs in (query, gallery))
+        cell = safe_cell if safe_cells else str
         with temporary.open("w", newline="", encoding="utf-8") as sheet:
             writer = csv.writer(sheet, lineterminator="\n")
             writer.writerow(["query", "rank", "gallery", "distance"])
             for name, rows, distances in zip(queries.tolist(), ranking.indices, ranking.distances, strict=True):
                 lines = zip(items[rows].tolist(), distances.tolist(), strict=True)
-                writer.writerows([name, rank, item, round(d, 6)] for rank, (item, d) in enumerate(lines, 1))
+                own = cell(str(name))
+                writer.writerows([own, rank, cell(str(item)), round(d, 6)] for rank, (item, d) in enumerate(lines, 1))
 
 
 def _check_method(method: str, first: str, then: str, model: Path | None, preset: str | None) -> None:
-    from kinfolk.rerank import METHODS
+    with stage("loading"):
+        from kinfolk.rerank import METHODS
 
     fits = (first in METHODS and "+" not in method) or (first == "band" and (method == "band" or then in METHODS))
     if not fits:

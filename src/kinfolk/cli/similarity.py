@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from kinfolk._core.checks import check_number
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
-
-if TYPE_CHECKING:
-    from kinfolk.features import FeatureSet
-    from kinfolk.neighbors import NeighborGraph
 
 
 def similarity(
     source: options.Input,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Kept edges, a scipy sparse .npz of Sim-M.")] = None,
     k: Annotated[
-        int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless given.")
+        int | None,
+        typer.Option(
+            "--k", "-k", help="Neighbours of each row; chosen from the data unless given.", callback=options.whole()
+        ),
     ] = None,
     threshold: Annotated[
         str, typer.Option(help="Sim-M from which on an edge is kept: a number, auto, or theory.")
@@ -36,40 +37,49 @@ def similarity(
 
     [bold]Example:[/bold]  kinfolk similarity market1501.npz --part test --k 20 -o clean.npz
     """
-    from scipy import sparse
-
-    from kinfolk._core.files import replacing
-    from kinfolk.kinship import choose_k
-    from kinfolk.neighbors import knn_graph
-    from kinfolk.similarity import explain as explain_pair
-    from kinfolk.similarity import prune
-
     chosen = _parse(threshold)
     if out is not None:
         if out.suffix != ".npz":
             raise InputError(f"{out}: edges are written as .npz (scipy.sparse.load_npz reads them)")
         options.output(out, force, inputs=[source, labels])
+    options.exists(source, labels)
     features = options.read(source, part, labels, dim)
+    options.fewer_than_rows(k, len(features))
+    if explain is not None and not all(0 <= row < len(features) for row in explain):
+        raise InputError(f"--explain takes two rows from 0 to {len(features) - 1}, not {explain[0]} and {explain[1]}")
+    if chosen == "theory" and features.labels is None:
+        raise InputError("a threshold from theory needs labels: they give the chance of a test within a class")
+    with stage("loading"):
+        from scipy import sparse
+
+        from kinfolk._core.files import replacing
+        from kinfolk.kinship import choose_k
+        from kinfolk.neighbors import knn_graph
+        from kinfolk.similarity import explain as explain_pair
+        from kinfolk.similarity import prune
+        from kinfolk.theory import labelled_threshold
+
     graph = knn_graph(features, k or min(80, len(features) - 1))
     if k is None:
         graph = graph.restrict(choose_k(graph) if graph.k >= 5 else graph.k)
     if explain is not None:
-        typer.echo(str(explain_pair(graph, *explain)))
+        options.say(explain_pair(graph, *explain))
         return
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cleaner = prune(graph, _labelled(graph, features) if chosen == "theory" else chosen, y=features.labels)
+        if chosen == "theory" and features.labels is not None:
+            chosen = labelled_threshold(graph, features.labels)
+        cleaner = prune(graph, chosen, y=features.labels)
     kept = f"{cleaner.keep.sum():,} of {cleaner.keep.size:,} ({cleaner.keep.mean():.1%})"
     facts: dict[str, Any] = dict(set=repr(features), k=graph.k, threshold=round(cleaner.threshold, 4), edges_kept=kept)
     if cleaner.noise_before is not None and cleaner.noise_after is not None:
         facts |= dict(edge_noise_before=round(cleaner.noise_before, 4), edge_noise_after=round(cleaner.noise_after, 4))
     if out is not None:
-        with replacing(out, force) as temporary:
+        with stage("writing"), replacing(out, force) as temporary:
             sparse.save_npz(temporary, cleaner.graph)
         facts["written"] = str(out)
     options.print_facts(facts | took, as_json)
-    for warning in caught:
-        typer.echo(f"note: {warning.message}", err=True)
+    options.say_notes(caught)
 
 
 def _parse(threshold: str) -> Any:
@@ -77,15 +87,8 @@ def _parse(threshold: str) -> Any:
     if threshold in ("auto", "theory"):
         return threshold
     try:
-        return float(threshold)
+        found = float(threshold)
     except ValueError:
-        raise InputError(f"threshold must be a number, auto or theory, not {threshold!r}") from None
-
-
-def _labelled(graph: NeighborGraph, features: FeatureSet) -> float:
-    """Return the threshold that the theory expects to separate both kinds of edges, by the labels."""
-    from kinfolk.theory import labelled_threshold
-
-    if features.labels is None:
-        raise InputError("a threshold from theory needs labels: they give the chance of a test within a class")
-    return labelled_threshold(graph, features.labels)
+        raise InputError(f"--threshold must be a number, auto or theory, not {threshold!r}") from None
+    check_number("--threshold", found)
+    return found

@@ -10,20 +10,32 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
 COUNTS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)
 
 
 def theory(
-    p: Annotated[float, typer.Option(help="Chance that a test passes within a class.")] = 0.8,
-    q: Annotated[float, typer.Option(help="Chance that it passes between classes.")] = 0.2,
-    alpha: Annotated[float, typer.Option(help="Share of the common candidates that are of the node's class.")] = 0.8,
-    gamma: Annotated[float, typer.Option(help="How many times fewer error edges are wanted.")] = 2.0,
+    p: Annotated[
+        float, typer.Option(help="Chance that a test passes within a class.", callback=options.number(0, 1))
+    ] = 0.8,
+    q: Annotated[
+        float, typer.Option(help="Chance that it passes between classes.", callback=options.number(0, 1))
+    ] = 0.2,
+    alpha: Annotated[
+        float,
+        typer.Option(
+            help="Share of the common candidates that are of the node's class.", callback=options.number(0, 1)
+        ),
+    ] = 0.8,
+    gamma: Annotated[
+        float, typer.Option(help="How many times fewer error edges are wanted.", callback=options.number(1))
+    ] = 2.0,
     data: Annotated[
         Path | None, typer.Option(help="Labelled features: p, q and alpha are estimated on their graph.")
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="Neighbours of that graph.")] = 20,
+    k: Annotated[int, typer.Option("--k", "-k", help="Neighbours of that graph.", callback=options.whole())] = 20,
     part: options.Part = None,
     plot: Annotated[Path | None, typer.Option(help="Draw error edges over the number of tests into this file.")] = None,
     seed: options.Seed = 0,
@@ -36,29 +48,33 @@ def theory(
     """
     from kinfolk._core.errors import InputError
     from kinfolk._core.files import replacing
-    from kinfolk.neighbors import knn_graph
-    from kinfolk.theory import (
-        chernoff_errors,
-        estimate,
-        min_tests,
-        multiple_test_errors,
-        simulate,
-        single_test_errors,
-    )
 
-    if plot is not None:
-        if plot.suffix not in (".png", ".svg", ".pdf"):
-            raise InputError(f"{plot}: a plot is written as .png, .svg or .pdf")
-        options.output(plot, force, inputs=[data])
+    options.figure(plot, force, inputs=[data])
+    options.exists(data)
+    with stage("loading"):
+        from kinfolk.neighbors import knn_graph
+        from kinfolk.theory import (
+            chernoff_errors,
+            estimate,
+            min_tests,
+            multiple_test_errors,
+            simulate,
+            single_test_errors,
+        )
+
+        if plot is not None:
+            from kinfolk.report.figures import errors_over_tests  # before the work: it needs an extra
     estimated = None
     if data is not None:
         features = options.read(data, part, None, None)
         if features.labels is None:
             raise InputError(f"{data} has no labels: p, q and alpha are estimated on labelled edges")
+        options.fewer_than_rows(k, len(features))
         estimated = estimate(knn_graph(features, k), features.labels)
         p, q, alpha = estimated.p, estimated.q, estimated.alpha
         if not estimated.holds:
             raise InputError(f"at k={k} alpha is {alpha:.2f}: the theory needs more than 1/2; choose a smaller k")
+    min_tests(p, q, alpha, gamma)  # refuses what has no answer, before the simulation
     rows = []
     for m in COUNTS:
         drawn = simulate(p, q, alpha, m, nodes=400, seed=seed)[1]
@@ -66,14 +82,12 @@ def theory(
         rows.append(dict(m=m, one_test=sum(one), bound=sum(bound), exact=sum(many), drawn=sum(drawn)))
     needed = min_tests(p, q, alpha, gamma), min_tests(p, q, alpha, gamma, exact=True)
     if plot is not None:
-        from kinfolk.report.figures import errors_over_tests
-
-        with replacing(plot, force) as temporary:
+        with stage("drawing"), replacing(plot, force) as temporary:
             errors_over_tests(rows, needed[1]).savefig(temporary, dpi=120)
     if as_json:
         facts = dict(p=p, q=q, alpha=alpha, gamma=gamma, needed_bound=needed[0], needed_exact=needed[1], rows=rows)
         facts |= {} if estimated is None else dict(estimate=asdict(estimated), **options.taken_columns())
-        typer.echo(json.dumps(facts))
+        options.say(json.dumps(facts))
         return
     screen = options.console()
     if estimated is not None:
@@ -90,4 +104,4 @@ def theory(
         f"{needed[1]} by exact counting."
     )
     if plot is not None:
-        screen.print(f"Plot: {plot}")
+        screen.print(f"Plot: {options.plain(plot)}", soft_wrap=True)

@@ -9,12 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk._core.memory import peak_memory_gib
+from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
-K = Annotated[int | None, typer.Option("--k", "-k", help="Neighbours of each row; chosen from the data unless given.")]
+K = Annotated[
+    int | None,
+    typer.Option(
+        "--k", "-k", help="Neighbours of each row; chosen from the data unless given.", callback=options.whole()
+    ),
+]
 Attention = Annotated[str, typer.Option(help="none, self, quartet, band, quartet_self, band_self, cosine or kernel.")]
 Base = Annotated[str, typer.Option(help="gcn or transformer.")]
-Layers = Annotated[int, typer.Option(help="1 to 3.")]
+Layers = Annotated[int, typer.Option(help="1 to 3.", callback=options.whole())]
 
 
 def train(
@@ -25,7 +31,9 @@ def train(
     base: Base = "gcn",
     layers: Layers = 1,
     recipe: Annotated[str, typer.Option(help="fast, or paper: the paper's network, loss and optimiser.")] = "fast",
-    steps: Annotated[int | None, typer.Option(help="Training steps of the sub-graph models.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Training steps of the sub-graph models.", callback=options.whole())
+    ] = None,
     checkpoint_dir: Annotated[
         Path | None, typer.Option(help="Continue from here after an interruption; the log is written here too.")
     ] = None,
@@ -45,15 +53,14 @@ def train(
     from kinfolk._core.errors import InputError
 
     options.output(out, force, "model", inputs=[source, labels])
-    options.output(curves, force, inputs=[source, labels])
-    features = options.read(source, part, labels, dim)
-    if features.labels is None:
-        raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")
-    # imported after the files are checked: these imports take seconds
-    from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+    options.figure(curves, force, inputs=[source, labels])
+    options.exists(source, labels)
+    with stage("loading"):
+        from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning
+        from kinfolk.enhance._settings import check_settings
 
-    if curves is not None:
-        from kinfolk.report.learning_curves import learning_curves  # before the work: it needs an extra
+        if curves is not None:
+            from kinfolk.report.learning_curves import learning_curves  # before the work: it needs an extra
 
     enhancer = GraphEnhancer(
         "auto" if k is None else k,
@@ -66,10 +73,16 @@ def train(
         tensorboard=tensorboard,
         random_state=seed,
     )
+    check_settings(enhancer)
+    features = options.read(source, part, labels, dim)
+    if features.labels is None:
+        raise InputError(f"{source} has no labels to learn from: give --labels, or use kinfolk enhance without a model")
+    options.fewer_than_rows(k, len(features))
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", KeptTrainingFreeWarning)
         enhancer.fit(features, features.labels)
-    enhancer.save(out, force)
+    with stage("writing"):
+        enhancer.save(out, force)
     if curves is not None and enhancer.log_:
         learning_curves(enhancer.log_, curves, force)
     facts: dict[str, Any] = dict(set=repr(features), k=enhancer.k_, trained=enhancer.trained_)
