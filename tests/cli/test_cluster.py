@@ -29,9 +29,11 @@ def test_every_method_writes_its_labels(kinfolk, features, tmp_path, method):
     facts = json.loads(said)
     with out.open(newline="") as sheet:
         table = list(csv.reader(sheet))
-    assert table[0] == ["name", "cluster"]
-    assert [name for name, _ in table[1:]] == [f"{i}.jpg" for i in range(60)]
-    labels = np.array([int(c) for _, c in table[1:]])
+    assert table[0] == ["id", "cluster", "confidence", "second", "is_medoid"]
+    assert [row[0] for row in table[1:]] == [f"{i}.jpg" for i in range(60)]
+    labels = np.array([int(row[1]) for row in table[1:]])
+    assert sum(int(row[4]) for row in table[1:]) == facts["clusters"] + facts["noise"]
+    assert facts["ids"] == "names"
     assert facts["clusters"] == labels.max() + 1
     assert facts["pairwise_f"] == round(100 * kf.metrics.pairwise(np.repeat(np.arange(5), 12), labels).f, 2)
 
@@ -73,10 +75,34 @@ def test_rows_without_names_are_numbered_and_evaluate_reads_them(kinfolk, featur
     plain = tmp_path / "plain.npz"
     kf.FeatureSet(fs.features, labels=fs.labels).save(plain)
     assert kinfolk("cluster", plain, "-o", tmp_path / "c.csv")[0] == 0
-    assert (tmp_path / "c.csv").read_text().startswith("row,cluster\n0,")
+    assert (tmp_path / "c.csv").read_text().startswith("id,cluster,confidence,second,is_medoid\n0,")
     code, said, err = kinfolk("evaluate", plain, "--clusters", tmp_path / "c.csv", "--json")
     assert code == 0, err
     assert "pairwise" in said
+
+
+def test_rows_of_a_part_are_counted_within_it_and_that_is_said(kinfolk, features, tmp_path):
+    fs = kf.load(features)
+    parts = kf.FeatureSet(fs.features, labels=fs.labels, part_index=np.arange(60) % 2, part_names=("train", "test"))
+    parts.save(tmp_path / "parts.npz")
+    out = tmp_path / "c.csv"
+    code, said, err = kinfolk("cluster", tmp_path / "parts.npz", "-m", "finch", "--part", "test", "-o", out, "--json")
+    assert code == 0, err
+    assert json.loads(said)["ids"] == "rows of part test, counted from 0"
+    assert kinfolk("evaluate", tmp_path / "parts.npz", "--part", "test", "-c", out)[0] == 0
+    code, _, err = kinfolk("evaluate", tmp_path / "parts.npz", "-c", out)
+    assert code == 2 and "were they made from another --part?" in err
+
+
+def test_two_rows_of_one_name_are_both_kept(kinfolk, features, tmp_path):
+    fs = kf.load(features)
+    kf.FeatureSet(fs.features, labels=fs.labels, names=["same.jpg", "same.jpg", *fs.names[2:]]).save(tmp_path / "d.npz")
+    out = tmp_path / "c.csv"
+    code, said, err = kinfolk("cluster", tmp_path / "d.npz", "-o", out, "--json")
+    assert code == 0, err
+    assert out.read_text().count("\nsame.jpg,") == 2
+    scored = json.loads(kinfolk("evaluate", tmp_path / "d.npz", "-c", out, "--json")[1])
+    assert round(100 * scored["scores"]["clusters"]["pairwise_f"]["value"], 2) == json.loads(said)["pairwise_f"]
 
 
 @pytest.mark.parametrize(

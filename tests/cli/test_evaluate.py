@@ -125,7 +125,7 @@ def test_a_comparison_says_whether_the_difference_is_real(kinfolk, fs, clusters)
 @pytest.mark.parametrize(
     ("file", "text", "sentence"),
     [
-        ("c.csv", "name,group\na,1\n", "name,cluster or row,cluster were expected, not name,group"),
+        ("c.csv", "name,group\na,1\n", "id,cluster (or name,cluster or row,cluster) were expected, not name,group"),
         ("c.csv", "row,cluster\n0,1\n", "clusters of 1 rows, but 60 to score: were they made from another --part?"),
         ("c.csv", "row,cluster\n0,1\n0,2\n", "line 3: row '0' is there twice"),
         ("c.csv", "", "empty"),

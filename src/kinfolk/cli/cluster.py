@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 import json
 import warnings
@@ -15,7 +14,6 @@ from rich.table import Table
 from kinfolk._core.errors import InputError
 from kinfolk._core.memory import peak_memory_gib
 from kinfolk._core.progress import stage
-from kinfolk._core.text import safe_cell
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -48,7 +46,10 @@ LEARNED = ("ada-nets", "star-fc", "clusformer")
 def cluster(
     source: options.Input,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="clusters.csv (name,cluster or row,cluster), or .npy in row order.")
+        Path,
+        typer.Option(
+            "--out", "-o", help="clusters.csv (id,cluster,confidence,second,is_medoid), or .npy in row order."
+        ),
     ],
     method: Annotated[str, typer.Option("--method", "-m", help=", ".join(METHODS) + ".")] = "kin",
     k: Annotated[
@@ -116,6 +117,8 @@ def cluster(
     if known is not None and known.labels is None:
         raise InputError(f"{train or source} has no labels to learn from")
     options.fewer_than_rows(k, len(features))
+    from kinfolk.cluster._internal.medoids import medoids
+    from kinfolk.formats.clusters import write_clusters
     from kinfolk.metrics import bcubed, pairwise
     from kinfolk.neighbors import NeighborGraph
 
@@ -127,50 +130,19 @@ def cluster(
         if known is not None:
             clusterer.fit(known, known.labels)
         found = clusterer.fit_predict(features if neighbors is None else neighbors)
+    sure = getattr(clusterer, "probabilities_", None)  # not every method has them
     with stage("writing"):
-        write_clusters(out, found, features, force, safe_cells)
+        write_clusters(out, found, features.names, sure, medoids(found, features), force, safe_cells)
     if save_model is not None:
         clusterer.save(save_model, force)
     facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))
-    facts |= _facts(found, features)
+    facts |= _facts(found, features) | dict(ids=_ids(features, part))
     if features.labels is not None and (features.labels >= 0).any():
         facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
         facts["bcubed_f"] = round(100 * bcubed(features.labels, found).f, 2)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     _print_facts(facts, as_json)
     options.say_notes(caught)
-
-
-def write_clusters(
-    file: Path, labels: NDArray[np.int64], features: FeatureSet, force: bool = False, safe_cells: bool = False
-) -> None:
-    """Write one cluster a row: a .csv by name where all names differ, else by row number, or a .npy.
-
-    With `safe_cells` no name is a formula to a spreadsheet; `kinfolk evaluate` reads such a file too.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from kinfolk.features import FeatureSet
-    >>> file = Path(tempfile.mkdtemp()) / "clusters.csv"
-    >>> write_clusters(file, np.array([0, 1]), FeatureSet(np.eye(2), names=["a.jpg", "b.jpg"]))
-    >>> file.read_text().split()
-    ['name,cluster', 'a.jpg,0', 'b.jpg,1']
-    """
-    import numpy as np
-
-    from kinfolk._core.files import replacing
-
-    with replacing(file, force) as temporary:
-        if file.suffix == ".npy":
-            np.save(temporary, labels)
-            return
-        named = features.names is not None and len(np.unique(features.names)) == len(features)
-        keys = features.names.tolist() if named and features.names is not None else list(range(len(labels)))
-        keys = list(map(safe_cell, keys)) if named and safe_cells else keys
-        with temporary.open("w", newline="", encoding="utf-8") as sheet:
-            writer = csv.writer(sheet, lineterminator="\n")
-            writer.writerow(["name" if named else "row", "cluster"])
-            writer.writerows(zip(keys, labels.tolist(), strict=True))
 
 
 def _given(named: dict[str, Any], settings: list[str], method: str, model: Path | None) -> dict[str, Any]:
@@ -184,6 +156,13 @@ def _given(named: dict[str, Any], settings: list[str], method: str, model: Path 
     if method == "kmeans" and "n_clusters" not in given | pairs:
         raise InputError("kmeans does not find out how many clusters there are: give --n-clusters")
     return given | pairs
+
+
+def _ids(features: FeatureSet, part: str | None) -> str:
+    """Say what the column id of clusters.csv holds."""
+    if features.names is not None:
+        return "names"
+    return f"rows{f' of part {part}' if part in features.part_names else ''}, counted from 0"
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,6 @@ from rich.table import Table
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import stage
-from kinfolk._core.text import safe_cell
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -65,6 +63,7 @@ def evaluate(
     """
     options.exists(source, clusters, graph, against, labels)
     with stage("loading"):
+        from kinfolk.formats.clusters import read_clusters
         from kinfolk.metrics import by_class_size, clustering_scores, edge_noise_rate, graph_scores, retrieval_scores
         from kinfolk.neighbors import NeighborGraph
 
@@ -106,57 +105,6 @@ def evaluate(
     for difference in differences:
         options.say(difference)
     options.print_facts(took, as_json=False)
-
-
-def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:
-    """Read a cluster for each row: .csv with the columns name,cluster or row,cluster; .npy, .txt, .meta in row order.
-
-    Clusters are numbers or texts; -1 and an empty cell mean a cluster of its own.
-
-    >>> import tempfile
-    >>> import numpy as np
-    >>> file = Path(tempfile.mkdtemp()) / "clusters.csv"
-    >>> _ = file.write_text("name,cluster\\nb.jpg,1\\na.jpg,0\\n")
-    >>> read_clusters(file, 2, np.array(["a.jpg", "b.jpg"]))
-    array([0, 1])
-    """
-    from kinfolk.formats._labels import read_labels
-
-    clusters = _from_table(file, rows, names) if file.suffix.lower() == ".csv" else read_labels(file)[0]
-    if len(clusters) != rows:
-        raise InputError(f"{file} has {len(clusters):,} clusters, but there are {rows:,} rows to score")
-    return clusters
-
-
-def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[Any]:
-    from kinfolk._core.files import existing_file
-    from kinfolk.formats._common import labels_from_texts, reading
-
-    with reading(existing_file(file), "a table of clusters"), file.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.DictReader(stream)
-        header = lines.fieldnames or []
-        key = next((column for column in ("name", "row") if column in header), None)
-        if key is None or "cluster" not in header:
-            raise InputError(f"the columns name,cluster or row,cluster were expected, not {','.join(header)}")
-        if key == "name" and names is None:
-            raise InputError("clusters are given by name, but the features have no names: use the column row")
-        found: dict[str, str] = {}
-        for line in lines:
-            if line[key] in found:
-                raise InputError(f"line {lines.line_num}: {key} {line[key]!r} is there twice")
-            found[line[key]] = line["cluster"] or ""
-        wanted = names.tolist() if key == "name" and names is not None else [str(row) for row in range(rows)]
-        if key == "row" and len(found) != rows:
-            raise InputError(
-                f"clusters of {len(found):,} rows, but {rows:,} to score: were they made from another --part?"
-            )
-        for name in wanted:
-            if name not in found and safe_cell(name) in found:
-                found[name] = found[safe_cell(name)]  # written with --safe-cells
-        missing = [name for name in wanted if name not in found]
-        if missing:
-            raise InputError(f"no cluster for {key} {missing[0]!r}, nor for {len(missing) - 1:,} others")
-        return labels_from_texts([found[name] for name in wanted])[0]
 
 
 def _read_truth(

@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.checks import check_finite, check_seed, check_whole, is_whole
 from kinfolk._core.errors import InputError
+from kinfolk.cluster._internal.medoids import cluster_sums
 from kinfolk.cluster._internal.size_limit import split_large
-from kinfolk.features import Matrix, as_matrix, blocks, check_rows, unit_rows
+from kinfolk.features import Matrix, as_matrix, check_rows, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 VOTERS = 5  # nearest fitted rows that decide the cluster of a new row
@@ -249,10 +249,5 @@ def _tightness(labels: NDArray[np.int64], matrix: NDArray[Any], sizes: NDArray[n
     joined = int(np.count_nonzero(sizes >= 2))
     if joined == 0:
         return None
-    sums = np.zeros((joined, matrix.shape[1]), dtype=np.float64)
-    for start, block in blocks(matrix):
-        own = labels[start : start + len(block)]
-        rows = np.flatnonzero((own >= 0) & (own < joined))
-        members = csr_array((np.ones(len(rows)), (own[rows], rows)), shape=(joined, len(block)))
-        sums += members @ unit_rows(block)
+    sums = cluster_sums(np.where(labels < joined, labels, -1), matrix)  # numbered by size: the joined come first
     return float(np.linalg.norm(sums, axis=1).sum() / sizes[:joined].sum())
