@@ -18,6 +18,7 @@ from kinfolk._core.files import (
     replacing_folder,
     replacing_together,
     settled,
+    steady,
 )
 from kinfolk._core.manifest import read_manifest
 
@@ -277,3 +278,52 @@ def test_existing_folder(tmp_path: Path) -> None:
     assert existing_folder(tmp_path, "a model folder") == tmp_path
     with pytest.raises(InputError, match="none does not exist: a model folder was expected"):
         existing_folder(tmp_path / "none", "a model folder")
+
+
+def test_what_is_read_while_it_is_replaced_belongs_together(tmp_path: Path) -> None:
+    target = tmp_path / "graph"
+    make(target, "old")
+    replaced = []
+
+    def read() -> list[str]:
+        first = (target / "a.txt").read_text()
+        if not replaced:
+            replaced.append(True)
+            make(target, "new", force=True)
+        return [first, (target / "sub" / "b.txt").read_text()]
+
+    assert steady([target], read) == ["new", "new"]
+
+
+def test_an_error_of_reading_is_raised_unless_the_file_was_replaced(tmp_path: Path) -> None:
+    file, calls = tmp_path / "a.txt", []
+    file.write_text("1")
+
+    def read() -> int:
+        calls.append(1)
+        if len(calls) == 1:
+            with replacing(file, force=True) as temporary:
+                temporary.write_text("22")
+        raise InputError("wrong")
+
+    with pytest.raises(InputError, match="wrong"):
+        steady([file], read)
+    assert len(calls) == 2
+
+
+def test_a_file_that_is_replaced_for_ever_is_not_read_for_ever(tmp_path: Path) -> None:
+    def read() -> None:
+        (tmp_path / "a.txt").write_text("x" * len(list(calls)) + "y")
+        calls.append(1)
+
+    calls: list[int] = []
+    with pytest.raises(InputError, match="again and again"):
+        steady([tmp_path / "a.txt"], read)
+
+
+def test_a_manifest_that_is_not_kinfolks_stays(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"name": "a web page"}')
+    (tmp_path / "a.svg").touch()
+    with pytest.raises(InputError, match=r"manifest.json that is not kinfolk's"):
+        record(tmp_path, "figures", ["a.svg"])
+    assert (tmp_path / "manifest.json").read_text() == '{"name": "a web page"}'

@@ -73,6 +73,18 @@ def test_knn_writes_a_graph_and_says_what_it_measured(kinfolk, features, tmp_pat
         (["convert", "x.npz", "x.docx"], "docx"),
         (["knn", "x.npz", "--k", "5", "-o", "g.csv"], "a graph is written as .npz"),
         (["theory", "--plot", "t.xyz"], ".svg, .png or .pdf"),
+        (["train", "x.npz", "-o", "m", "--curves", "c.zzz"], "c.zzz: a figure is written as .svg"),
+        (["train", "x.npz", "-o", "m", "--curves", "m/c.svg"], "two outputs in one place"),
+        (["train", "x.npz", "-o", "m", "--checkpoint-dir", "m"], "two outputs in one place"),
+        (["train", "x.npz", "-o", "m", "--checkpoint-dir", "here.csv"], "here.csv is a file, a folder was expected"),
+        (["train", "x.npz", "-o", "m", "--checkpoint-dir", "/proc/c"], "/proc/c cannot be written"),
+        (
+            ["cluster", "x.npz", "-m", "ada-nets", "--train-part", "a", "-o", "c.npy", "--save-model", "c.npy"],
+            "in one place",
+        ),
+        (["enhance", "x.npz", "-o", "/proc/z.npz"], "/proc/z.npz cannot be written"),
+        (["reproduce", "table5", "--data", "absent.npz", "-o", "/proc/run"], "/proc/run cannot be written"),
+        (["demo", "-o", "here.csv"], "here.csv is a file, a folder was expected"),
         (["similarity", "x.npz", "--threshold", "high"], "a number, auto or theory"),
     ],
 )

@@ -47,6 +47,9 @@ def test_the_mark_of_enhanced_features_goes_along(kinfolk, features, tmp_path):
 
 def test_what_exists_needs_force(kinfolk, features, tmp_path):
     features.save(tmp_path / "x.npz")
-    code, _, err = kinfolk("convert", tmp_path / "x.npz", tmp_path / "x.npz")
+    assert kinfolk("convert", tmp_path / "x.npz", tmp_path / "y.npz")[0] == 0
+    code, _, err = kinfolk("convert", tmp_path / "x.npz", tmp_path / "y.npz")
     assert code == 2 and "exists already" in err
-    assert kinfolk("convert", tmp_path / "x.npz", tmp_path / "x.npz", "--force")[0] == 0
+    assert kinfolk("convert", tmp_path / "x.npz", tmp_path / "y.npz", "--force")[0] == 0
+    code, _, err = kinfolk("convert", tmp_path / "x.npz", tmp_path / "x.npz", "--force")
+    assert code == 2 and "which is read here" in err

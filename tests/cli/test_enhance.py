@@ -59,3 +59,12 @@ def test_without_two_rows_of_a_class_there_is_no_precision(kinfolk, tmp_path):
     code, out, _ = kinfolk("enhance", tmp_path / "x.npz", "-o", tmp_path / "z.npz", "-k", 2, "--json")
     assert code == 0
     assert "mAP_before" not in json.loads(out)
+
+
+def test_labels_beside_the_output_are_found_before_the_work(kinfolk, features, tmp_path, monkeypatch):
+    features.save(tmp_path / "x.npz")
+    np.save(tmp_path / "z.labels.npy", np.arange(3))
+    monkeypatch.setattr(kf.GraphEnhancer, "fit", lambda *_: pytest.fail("the work has begun"))
+    code, _, err = kinfolk("enhance", tmp_path / "x.npz", "-o", tmp_path / "z.npy", "--force")
+    assert code == 2 and "z.labels.npy is there without z.npy" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.npz", "z.labels.npy"]

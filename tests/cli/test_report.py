@@ -26,7 +26,12 @@ def test_a_page_in_the_folder_of_the_run(kinfolk, run):
     page = (run / "report.html").read_text()
     assert "81.0 ± 1.0" in page and "mAP over k" in page and "Band is best." in page
     assert str(run / "report.html") in out and "table2, figure4" in out and "1 hold, 0 do not" in out
-    assert sorted(path.name for path in run.iterdir()) == ["figure4.json", "report.html", "table2.json"]
+    assert sorted(path.name for path in run.iterdir()) == [
+        "figure4.json",
+        "manifest.json",
+        "report.html",
+        "table2.json",
+    ]
 
 
 def test_facts_for_machines_and_files_of_figures_and_tables(kinfolk, run, tmp_path):
@@ -37,7 +42,7 @@ def test_facts_for_machines_and_files_of_figures_and_tables(kinfolk, run, tmp_pa
     assert facts["report"] == str(page) and page.exists() and not (run / "report.html").exists()
     assert facts["results"] == ["table2", "figure4"]
     assert facts["claims"] == {"holds": 1, "does not hold": 0, "undecided": 0}
-    assert sorted(facts["figures"]) == sorted(str(path) for path in figures.glob("[!.]*"))
+    assert sorted([*facts["figures"], str(figures / "manifest.json")]) == sorted(map(str, figures.iterdir()))
     assert len(facts["figures"]) == 5
 
 
@@ -101,7 +106,7 @@ def page_is_a_folder(run):
         (emptied, "holds no results yet"),
         (lambda run: run / "nowhere", "does not exist"),
         (lambda run: run / "table2.json", "is a file"),
-        (page_is_a_folder, "exists already"),
+        (page_is_a_folder, "report.html is a folder, a file was expected"),
     ],
 )
 def test_a_mistake_gets_one_sentence(kinfolk, run, spoil, sentence):

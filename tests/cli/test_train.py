@@ -44,7 +44,7 @@ def test_curves_and_checkpoints_are_written(train, tmp_path):
     assert code == 0, err
     assert (tmp_path / "curves.svg").read_text().lstrip().startswith("<svg")
     names = {file.name for file in (tmp_path / "checkpoints").iterdir()}
-    assert names == {"encoder.safetensors", "training-log.csv"}
+    assert names == {"encoder.safetensors", "manifest.json", "training-log.csv"}
 
 
 def test_an_existing_model_is_kept_unless_forced(train, tmp_path):

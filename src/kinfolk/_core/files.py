@@ -6,14 +6,16 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from kinfolk._core.disk import exchange, flush_names, flush_to_disk, writing
-from kinfolk._core.errors import InputError
+from kinfolk._core.errors import InputError, KinfolkError
 from kinfolk._core.manifest import MANIFEST, Manifest, read_manifest, with_files, write_manifest
 from kinfolk._core.outputs import (
+    ATTEMPTS,
     COMMIT,
     absolute,
     check_target,
@@ -26,6 +28,7 @@ from kinfolk._core.outputs import (
 )
 
 CHECKPOINTS = "checkpoints"  # kind of the folder that a training resumes from
+Result = TypeVar("Result")
 _recording = threading.Lock()  # stages of a training record their files side by side
 
 
@@ -124,13 +127,10 @@ def adding(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     True
     """
     folder = absolute(path)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{path} is a file, a folder was expected")
-    manifest = read_manifest(folder)
-    if manifest is None and os.path.lexists(folder / MANIFEST):
-        raise InputError(f"{path} has a {MANIFEST} that is not kinfolk's: choose another folder")
-    if manifest is not None and manifest.kind != kind:
-        raise InputError(f"{path} holds {manifest.kind}, not {kind}: choose another folder")
+    with writing(Path(path)):
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{path} is a file, a folder was expected")
+        _manifest_for(folder, kind)
     with locked(folder, folder / ".kinfolk"):
         _settle_all(folder)
         yield folder
@@ -145,9 +145,19 @@ def added(folder: Path, kind: str) -> set[str]:
 def record(folder: Path, kind: str, names: Iterable[str], growing: Iterable[str] = ()) -> None:
     """Name files that were added to a folder in its manifest; `growing`: those that later calls append to."""
     with _recording:
-        manifest = with_files(read_manifest(folder) or Manifest(kind), folder, names, growing)
+        manifest = with_files(_manifest_for(folder, kind), folder, names, growing)
         with replacing(folder / MANIFEST, force=True) as temporary:
             temporary.write_text(manifest.json(), encoding="utf-8")
+
+
+def _manifest_for(folder: Path, kind: str) -> Manifest:
+    """Return the manifest of a folder to which files of a kind are added; one of another kind or maker is refused."""
+    manifest = read_manifest(folder)
+    if manifest is None and os.path.lexists(folder / MANIFEST):
+        raise InputError(f"{folder} has a {MANIFEST} that is not kinfolk's: choose another folder")
+    if manifest is not None and manifest.kind != kind:
+        raise InputError(f"{folder} holds {manifest.kind}, not {kind}: choose another folder")
+    return manifest or Manifest(kind)
 
 
 def settled(path: str | os.PathLike[str]) -> None:
@@ -159,6 +169,34 @@ def settled(path: str | os.PathLike[str]) -> None:
     if (target.with_name(f".{target.name}.kinfolk") / COMMIT).is_file():
         with claim(path, force=True):
             pass
+
+
+def steady(paths: Sequence[Path], read: Callable[[], Result]) -> Result:
+    """Return what `read` returns, read again where a path was replaced meanwhile: all of it belongs together.
+
+    >>> steady([Path("no such file")], lambda: 7)
+    7
+    """
+    for _ in range(ATTEMPTS):
+        before = [_identity(path) for path in paths]
+        try:
+            found = read()
+        except (KinfolkError, OSError):
+            if before == [_identity(path) for path in paths]:
+                raise
+            continue
+        if before == [_identity(path) for path in paths]:
+            return found
+    raise InputError(f"{paths[0]} is being replaced again and again: read it when that has ended")
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """Return what differs when a path is replaced; files may come and go in a folder that is the same."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino, *(() if path.is_dir() else (facts.st_mtime_ns, facts.st_size))
 
 
 def existing_folder(path: str | os.PathLike[str], what: str) -> Path:

@@ -244,13 +244,15 @@ def _take(held: _Held, work: Path) -> None:
     """Make the work folder and lock it, in spite of others that make and remove it."""
     with writing(held.target):
         held.made = [folder for folder in work.parents if not folder.exists()]
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             try:
                 work.mkdir(parents=True, exist_ok=True)
                 if work.is_symlink():
                     raise InputError(f"{work} is a link: remove it, kinfolk works there")
                 stream = os.open(work / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             except FileNotFoundError:  # the one before has just removed a folder
+                if attempt == ATTEMPTS - 1:  # no: a place such as /proc
+                    raise
                 continue
             try:
                 if _lock(stream, held.target, work):

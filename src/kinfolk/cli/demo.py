@@ -40,6 +40,7 @@ def demo(
 
     require("torch", extra="train")
     report = (out or _new_folder()) / "report.html"
+    options.output_folder(report.parent, "demo")
     options.output(report, force)
     screen = options.console()
     with options.timed() as took:

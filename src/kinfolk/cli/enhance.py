@@ -40,7 +40,7 @@ def enhance(
     [bold]Example:[/bold]  kinfolk enhance photos.npz -o better.npz
     """
     from kinfolk._core.files import existing_folder
-    from kinfolk.formats import dropped
+    from kinfolk.formats import check_save, dropped
 
     options.output(out, force, options.feature_kind(out), inputs=[source, model, reference, labels])
     if model is not None:
@@ -49,6 +49,7 @@ def enhance(
     features = options.read(source, part, labels, dim)
     known = None if reference is None else options.read(reference, None, None, dim)
     options.fewer_than_rows(k, len(features if known is None else known))
+    check_save(replace(features, enhanced=True), out, force)
     lost = dropped(features, out)
     with stage("loading"):  # after the files are checked: these imports take seconds
         from kinfolk.enhance import GraphEnhancer

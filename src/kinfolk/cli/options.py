@@ -91,6 +91,7 @@ COLUMN_OPTIONS = {
 }
 
 _outputs: ContextVar[ExitStack] = ContextVar("outputs")  # of the command that runs
+_targets: ContextVar[dict[Path, bool]] = ContextVar("targets")  # its outputs; True: a folder, replaced with all in it
 _asked: ContextVar[dict[str, Any]] = ContextVar("asked")  # its column options
 _taken: ContextVar[dict[Path, str]] = ContextVar("taken")  # what the columns of its inputs were taken for
 
@@ -207,6 +208,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any, verbose: bool = False, **named: Any) -> None:
         with log_lines(verbose), stage(f"kinfolk {function.__name__}"), ExitStack() as stack:
             _outputs.set(stack)
+            _targets.set({})
             function(*arguments, **named)
 
     parameters = inspect.signature(function, eval_str=True).parameters
@@ -223,7 +225,28 @@ def output(
     from kinfolk._core.outputs import claim
 
     if path is not None:
+        _refuse_two_in_one(path, replaced=kind is not None)
         _outputs.get().enter_context(claim(path, force=force, kind=kind, inputs=inputs))
+
+
+def output_folder(path: Path | None, kind: str) -> None:
+    """Check a folder to which files are added before the work, and keep it locked; see `kinfolk._core.files.adding`."""
+    from kinfolk._core.files import adding
+
+    if path is not None:
+        _refuse_two_in_one(path, replaced=False)
+        _outputs.get().enter_context(adding(path, kind))
+
+
+def _refuse_two_in_one(path: Path, replaced: bool) -> None:
+    """Raise InputError where two outputs of a command have one name, or one lies in a folder that is another."""
+    from kinfolk._core.outputs import absolute
+
+    target, others = absolute(path), _targets.get()
+    for other, is_folder in others.items():
+        if other == target or (is_folder and other in target.parents) or (replaced and target in other.parents):
+            raise InputError(f"{path} and {other} are two outputs in one place: choose other names")
+    others[target] = replaced
 
 
 def feature_kind(path: Path) -> str | None:

@@ -29,8 +29,9 @@ def report(
     [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
     """
     with stage("loading"):
-        from kinfolk._core.files import added, record
+        from kinfolk._core.files import added, existing_folder, record
         from kinfolk.experiments.results import RUN_KIND, read_results
+        from kinfolk.report.export import KIND as FIGURES_KIND
         from kinfolk.report.export import export_run
         from kinfolk.report.page import is_made_by, write_page
         from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
@@ -38,10 +39,11 @@ def report(
     page = out or run / "report.html"
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{page}: a report is written as .html")
-    if run.is_file():
+    if existing_folder(run, "the folder of a run, made by kinfolk reproduce --out").is_file():
         raise InputError(f"{run} is a file: the folder of a run, made by kinfolk reproduce --out, was expected")
     replace = force or (page.is_file() and is_made_by(page, MAKER))
     options.output(page, replace)
+    options.output_folder(figures, FIGURES_KIND)
     with options.timed() as took:
         results = in_paper_order(read_results(run))
         with stage("figures"):

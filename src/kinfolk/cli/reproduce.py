@@ -60,6 +60,7 @@ def reproduce(
     with stage("loading"):
         from kinfolk.experiments.catalogue import STUDIES, TWINS, experiment_names
         from kinfolk.experiments.catalogue import reproduce as measured
+        from kinfolk.experiments.results import RUN_KIND
 
     names = experiment_names(name)
     if quick and full:
@@ -68,6 +69,7 @@ def reproduce(
         raise InputError(f"{name} has no methods to choose from: leave --methods out")
     if len(names) > 1 and methods and methods != ["all"]:
         raise InputError("methods are chosen for one table at a time; of all tables only --methods all")
+    options.output_folder(out, RUN_KIND)
     learns = any(each not in STUDIES or STUDIES[each].learns for each in names)
     sets = _sets(data or [], learns)
     also_generated = GENERATED in (data or [])

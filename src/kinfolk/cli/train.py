@@ -51,9 +51,11 @@ def train(
     [bold]Example:[/bold]  kinfolk train market1501.npz --part train -o model
     """
     from kinfolk._core.errors import InputError
+    from kinfolk._core.files import CHECKPOINTS
 
     options.output(out, force, "model", inputs=[source, labels])
     options.figure(curves, force, inputs=[source, labels])
+    options.output_folder(checkpoint_dir, CHECKPOINTS)
     options.exists(source, labels)
     with stage("loading"):
         from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning

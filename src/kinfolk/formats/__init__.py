@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file
+from kinfolk._core.files import existing_file, steady
 from kinfolk.features import FeatureSet, register_save
 from kinfolk.formats import (
     kf_folder,
@@ -56,6 +56,7 @@ class Format:
     wants_columns : `read` takes the columns asked for (`_columns.Asked`) as a second argument.
     labels_beside : the labels are in a file of their own.
     folder_kind : for a format that writes a folder, what its manifest calls it.
+    check : (set, path, force) -> None, for a format of several files: raises what `write` would raise about them.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Format:
     wants_columns: bool = False
     labels_beside: bool = False
     folder_kind: str | None = None
+    check: Callable[[FeatureSet, Path, bool], None] | None = None
 
 
 NATIVE = Format(
@@ -98,6 +100,7 @@ FORMATS = (
         npy.write,
         keeps=("labels",),
         labels_beside=True,
+        check=npy.check,
     ),
     Format(
         "bin",
@@ -108,6 +111,7 @@ FORMATS = (
         keeps=("labels",),
         wants_dim=True,
         labels_beside=True,
+        check=raw.check,
     ),
     Format(
         "mat",
@@ -181,18 +185,31 @@ def load(
     if asked and not known.wants_columns and not (names is not None and asked == Asked(name_column)):
         raise InputError(f"{source} is no table: its columns have no titles to choose by")
     second = (dim,) if known.wants_dim else (asked,) if known.wants_columns else ()
-    fs = known.read(source, *second)
-    if names is not None:
-        fs = attach_names(fs, names, name_column)
     labels_file = Path(labels) if labels is not None else find_labels(source) if known.labels_beside else None
-    if labels_file is not None:
-        fs = attach_labels(fs, source, labels_file)
+    read_features = known.read
+
+    def read() -> FeatureSet:
+        fs = read_features(source, *second)
+        fs = fs if names is None else attach_names(fs, names, name_column)
+        return fs if labels_file is None else attach_labels(fs, source, labels_file)
+
+    fs = steady([source] if labels_file is None else [source, labels_file], read)
     with reading(source, known.name):
         if dim is not None and fs.dim != dim:
             raise InputError(f"vectors have {fs.dim} dimensions, not dim={dim}")
         if not isinstance(fs.features, np.memmap):
             fs.validate()
         return fs if part is None else fs.part(part)
+
+
+def check_save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Raise InputError where `save` would refuse because of files that are there: before the work that makes the set.
+
+    >>> check_save(FeatureSet(np.eye(2)), "no-such-file.npy")
+    """
+    known = format_for(Path(path))
+    if known.check is not None:
+        known.check(fs, Path(path), force)
 
 
 def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> None:

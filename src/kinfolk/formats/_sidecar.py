@@ -13,8 +13,10 @@ from pathlib import Path
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing_together
+from kinfolk._core.outputs import check_target
 from kinfolk.features import FeatureSet
 from kinfolk.formats._common import one_truth_value, reading
+from kinfolk.formats._labels import refuse_foreign_labels
 
 SAMPLE_BYTES = 1 << 16
 
@@ -41,25 +43,42 @@ def read_enhanced(features_file: Path) -> bool:
     return marked and content.get("checksum") in (None, _checksum(features_file))
 
 
+def check_beside(fs: FeatureSet, features_file: Path, labels_file: Path, force: bool) -> None:
+    """Raise InputError where the files of a set may not be written, those beside the features too.
+
+    Labels that stand there without features are a user's, and never replaced.
+    """
+    if fs.labels is None:
+        refuse_foreign_labels(features_file)
+    elif labels_file.exists() and not features_file.exists():
+        raise InputError(f"{labels_file} is there without {features_file.name}: move it away or choose another name")
+    for file in _files(fs, features_file, labels_file):
+        check_target(file, force=force)
+
+
 @contextmanager
 def replacing_with_sidecar(
     fs: FeatureSet, features_file: Path, labels_file: Path, force: bool
 ) -> Iterator[tuple[Path, Path | None]]:
     """Yield temporary paths for the features and, where the set has some, the labels; written together or not at all.
 
-    A sidecar goes with them if the features are enhanced, or if it says so of features that are replaced. Labels that
-    stand there without features are a user's, and never replaced.
+    A sidecar goes with them if the features are enhanced, or if it says so of features that are replaced.
     """
-    files = [features_file] if fs.labels is None else [features_file, labels_file]
-    if fs.labels is not None and labels_file.exists() and not features_file.exists():
-        raise InputError(f"{labels_file} is there without {features_file.name}: move it away or choose another name")
-    marked = fs.enhanced or _is_ours(sidecar(features_file))
-    with replacing_together([*files, sidecar(features_file)] if marked else files, force) as temporaries:
+    check_beside(fs, features_file, labels_file, force)
+    files = _files(fs, features_file, labels_file)
+    marked = files[-1] == sidecar(features_file)
+    with replacing_together(files, force) as temporaries:
         features, labels = temporaries[0], None if fs.labels is None else temporaries[1]
         yield features, labels
         if marked:
             content = {"enhanced": fs.enhanced, "checksum": _checksum(features)}
             temporaries[-1].write_text(json.dumps(content) + "\n", encoding="utf-8")
+
+
+def _files(fs: FeatureSet, features_file: Path, labels_file: Path) -> list[Path]:
+    files = [features_file] if fs.labels is None else [features_file, labels_file]
+    marked = fs.enhanced or _is_ours(sidecar(features_file))
+    return [*files, sidecar(features_file)] if marked else files
 
 
 def _is_ours(file: Path) -> bool:

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialized
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file, existing_folder, replacing_folder
+from kinfolk._core.files import existing_file, existing_folder, replacing_folder, steady
 from kinfolk._core.json_file import read_json
 from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk._core.version import __version__
@@ -98,7 +98,10 @@ def load_model(
     Traceback (most recent call last):
     kinfolk.InputError: no-such-model does not exist: a model folder was expected
     """
-    folder = Path(path)
+    return steady([Path(path)], lambda: _load(Path(path), kind))
+
+
+def _load(folder: Path, kind: str | None) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     facts = _facts(folder)
     found, config, weights = facts["kind"], facts["config"], facts["weights"]
     if kind not in (None, found):

@@ -10,8 +10,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import settled
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._common import reading
-from kinfolk.formats._labels import refuse_foreign_labels
-from kinfolk.formats._sidecar import read_enhanced, replacing_with_sidecar
+from kinfolk.formats._sidecar import check_beside, read_enhanced, replacing_with_sidecar
 
 DEFAULT_DIM = 256  # the published MS-Celeb features
 USUAL_DIMS = (128, 256, 384, 512, 768, 1024, 2048)
@@ -36,10 +35,13 @@ def read(file: Path, dim: int | None = None) -> FeatureSet:
         return FeatureSet(features, enhanced=read_enhanced(file))
 
 
+def check(fs: FeatureSet, file: Path, force: bool) -> None:
+    """Raise InputError where `write` would refuse."""
+    check_beside(fs, file, file.with_suffix(".meta"), force)
+
+
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write vectors to X.bin and labels to X.meta; the other columns and the dimension are lost."""
-    if fs.labels is None:
-        refuse_foreign_labels(file)
     with replacing_with_sidecar(fs, file, file.with_suffix(".meta"), force) as (vectors, meta):
         if meta is not None and fs.labels is not None:
             meta.write_text("".join(f"{label}\n" for label in fs.labels.tolist()), encoding="ascii")

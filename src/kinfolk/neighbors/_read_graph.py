@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.files import existing_file
+from kinfolk._core.files import existing_file, steady
 from kinfolk._core.json_file import read_json
 from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk._core.schema import Facts, checked
@@ -43,7 +43,7 @@ class GraphFacts(Facts):
 def read_graph(path: str | os.PathLike[str]) -> GraphFields:
     """Read a graph that kinfolk or learn-to-cluster wrote; `NeighborGraph.validate` checks its rows."""
     if Path(path).is_dir():
-        return _read_folder(Path(path))
+        return steady([Path(path)], lambda: _read_folder(Path(path)))
     file = existing_file(path)
     with reading(file, KIND), open_npz(file) as archive:
         if "data" in archive.fields and "indices" not in archive.fields:
