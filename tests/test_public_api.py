@@ -5,6 +5,8 @@ import doctest
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -124,3 +126,28 @@ def test_functions_are_typed(thing):
         return
     arguments = [name for name in inspect.signature(function).parameters if name != "self"]
     assert {*arguments, "return"} <= set(inspect.get_annotations(function))
+
+
+USE = """
+import numpy as np
+import kinfolk as kf
+
+labels = kf.cluster.Kin(verbose=True).fit_predict(np.eye(4))
+reveal_type(labels)
+reveal_type(kf.cluster.GCut().fit(np.eye(4)).labels_)
+reveal_type(kf.nn.BandAttention)
+"""
+
+
+@pytest.mark.slow
+def test_a_users_type_checker_knows_what_clusterers_return(tmp_path):
+    (tmp_path / "use.py").write_text(USE)
+    command = [sys.executable, "-m", "mypy", "--config-file", "", "use.py"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    arrays = re.findall(r"Revealed type is .numpy.ndarray\[.*numpy.signedinteger\[.*_64Bit\]", said)
+    assert len(arrays) == 2, said
+    assert "BandAttention" in said
+
+
+def test_the_networks_are_reached_from_the_root():
+    assert kf.nn.BandAttention is importlib.import_module("kinfolk.nn").BandAttention

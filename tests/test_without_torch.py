@@ -30,6 +30,7 @@ NEEDS_TORCH = (
     "kf.GraphEnhancer.paper('msmt17').fit(X, y)",
     "kf.cluster.AdaNets",
     "__import__('kinfolk.nn')",
+    "kf.nn",
     "__import__('kinfolk.training')",
 )
 

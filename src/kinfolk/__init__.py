@@ -7,6 +7,7 @@
 (1797, 10)
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from kinfolk.formats import load
 
 if TYPE_CHECKING:
     from kinfolk import cluster, datasets, metrics, rerank, theory
+    from kinfolk import nn as nn
     from kinfolk.enhance import GraphEnhancer
     from kinfolk.kinship import choose_k
     from kinfolk.neighbors import NeighborGraph, knn_graph
@@ -37,7 +39,9 @@ _LAZY = {
     "prune": "kinfolk.similarity",
     "choose_k": "kinfolk.kinship",
     "theory": "kinfolk.theory",
+    "nn": "kinfolk.nn",  # not in __all__: it needs torch
 }
+logging.getLogger("kinfolk").addHandler(logging.NullHandler())
 
 __all__ = [
     "DiskFullError",

@@ -100,16 +100,20 @@ def compilation_of(module: str) -> SimpleNamespace:
     return SimpleNamespace(data={"dispatcher": function})
 
 
-def test_a_pause_for_compiling_is_named_once_and_only_on_a_terminal(monkeypatch, capsys):
-    notice = kernels._Notice()
-    notice.on_start(compilation_of("kinfolk.metrics.retrieval"))
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    notice.on_start(compilation_of("somebody.else"))
-    assert capsys.readouterr().err == ""
-    for _ in range(2):
-        notice.on_start(compilation_of("kinfolk.metrics.retrieval"))
-    assert capsys.readouterr().err == "kinfolk: compiling, once\n"
+def test_a_pause_for_compiling_is_a_stage(caplog):
+    compiling, ours, other = (
+        kernels._Compiling(),
+        compilation_of("kinfolk.metrics.retrieval"),
+        compilation_of("some.module"),
+    )
+    with caplog.at_level("INFO", "kinfolk"):
+        compiling.on_start(other)
+        assert caplog.messages == []
+        compiling.on_start(ours)  # a kernel that is called by the other
+        assert caplog.messages == ["compiling, once"]
+        compiling.on_end(ours)
+        compiling.on_end(other)
+    assert caplog.messages[1].startswith("compiling, once: 0.") and len(caplog.messages) == 2
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

@@ -7,10 +7,10 @@ gives arrays of callers the same one. Compiled code is kept on disk for later ru
 
 from __future__ import annotations
 
-import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from numba.core import event
 from numpy.typing import NDArray
 
+from kinfolk._core.progress import stage
 from kinfolk._core.threads import inside_worker, thread_count
 
 SPANS_PER_THREAD = 4  # rows differ in cost: a thread that is done takes another span
@@ -75,22 +76,26 @@ class _KeptCode:
             self._cache.save_overload(signature, code)
 
 
-class _Notice(event.Listener):
-    """Says once on a terminal that a pause is compilation; numba triggers the event only where no code is on disk."""
+class _Compiling(event.Listener):
+    """Shows that a pause is compilation; numba triggers the event only where no code is on disk."""
 
-    said = False
+    def __init__(self) -> None:
+        self._open = threading.local()  # of each thread: kernels that kernels call are compiled inside
 
     def on_start(self, event: Any) -> None:
-        of_ours = event.data["dispatcher"].py_func.__module__.startswith("kinfolk.")
-        if of_ours and not self.said and sys.stderr.isatty():
-            self.said = True
-            print("kinfolk: compiling, once", file=sys.stderr, flush=True)
+        shown = stage("compiling, once") if _is_ours(event) else nullcontext()
+        shown.__enter__()
+        self._open.__dict__.setdefault("stages", []).append(shown)
 
     def on_end(self, event: Any) -> None:
-        pass
+        self._open.stages.pop().__exit__(None, None, None)
 
 
-event.register("numba:compile", _Notice())
+def _is_ours(event: Any) -> bool:
+    return event.data["dispatcher"].py_func.__module__.startswith("kinfolk.")
+
+
+event.register("numba:compile", _Compiling())
 
 
 def over_spans(kernel: Callable[[int, int], Result], n: int) -> list[Result]:

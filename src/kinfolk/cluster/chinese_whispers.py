@@ -24,6 +24,7 @@ class ChineseWhispers(Clusterer):
     iterations : passes over all rows; it ends sooner when nothing changes.
     max_size : no cluster gets larger.
     random_state : the same number gives the same clusters.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -47,12 +48,14 @@ class ChineseWhispers(Clusterer):
         *,
         max_size: int | None = None,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.threshold = threshold
         self.iterations = iterations
         self.max_size = max_size
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -27,6 +27,7 @@ class DBSCAN(Clusterer):
     k : neighbours of each row; only pairs of which one is among the k nearest of the other count. Core rows are exact
         while min_samples <= k + 1.
     max_size : no cluster gets larger.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -44,12 +45,19 @@ class DBSCAN(Clusterer):
     """
 
     def __init__(  # noqa: D107
-        self, eps: float = 0.5, min_samples: int = 5, k: int = 80, *, max_size: int | None = None
+        self,
+        eps: float = 0.5,
+        min_samples: int = 5,
+        k: int = 80,
+        *,
+        max_size: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.eps = eps
         self.min_samples = min_samples
         self.k = k
         self.max_size = max_size
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -26,6 +26,7 @@ class Finch(Clusterer):
     level : which partition becomes `labels_`: 0 the finest, 1 (the default) clusters of those, ... -1 the coarsest.
         Beyond the last level it is the coarsest.
     max_size : no cluster gets larger.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -41,9 +42,16 @@ class Finch(Clusterer):
     array([0, 0, 1, 1])
     """
 
-    def __init__(self, level: int = 1, *, max_size: int | None = None) -> None:  # noqa: D107
+    def __init__(  # noqa: D107
+        self,
+        level: int = 1,
+        *,
+        max_size: int | None = None,
+        verbose: bool = False,
+    ) -> None:
         self.level = level
         self.max_size = max_size
+        self.verbose = verbose
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         if not is_whole(self.level, least=-sys.maxsize):

@@ -40,6 +40,7 @@ class GCut(Clusterer):
     max_size : no cluster gets larger.
     guard : minimum number of edges, for each row of the smaller one, that two clusters of 10 or more rows need to be
         joined, so that one wrong edge does not join two identities. None: one edge is enough, as in the paper.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -65,12 +66,14 @@ class GCut(Clusterer):
         *,
         max_size: int | None = None,
         guard: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.threshold = threshold
         self.similarity = similarity
         self.max_size = max_size
         self.guard = guard
+        self.verbose = verbose
 
     def tune(self, X: Matrix | NeighborGraph, y: ArrayLike) -> Self:
         """Set `threshold` to the one with the best (F_P + F_B) / 2 on labelled rows, and fit them.

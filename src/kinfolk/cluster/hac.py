@@ -36,6 +36,7 @@ class HAC(Clusterer):
     k : neighbours of each row: for more than 5,000 rows, and for a NeighborGraph, only the edges of the graph count and
         every other pair has similarity 0; also used by threshold="auto".
     max_size : no cluster gets larger.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -59,12 +60,14 @@ class HAC(Clusterer):
         k: int = 20,
         *,
         max_size: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.threshold = threshold
         self.linkage = linkage
         self.k = k
         self.max_size = max_size
+        self.verbose = verbose
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         n = rows_of(X)

@@ -49,6 +49,7 @@ class HDBSCAN(Clusterer):
     k : neighbours of each row: for more than 5,000 rows, and for a NeighborGraph, only the edges of the graph count and
         its components are infinitely far from each other.
     max_size : no cluster gets larger.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -65,12 +66,19 @@ class HDBSCAN(Clusterer):
     """
 
     def __init__(  # noqa: D107
-        self, min_cluster_size: int = 5, min_samples: int | None = None, k: int = 80, *, max_size: int | None = None
+        self,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        k: int = 80,
+        *,
+        max_size: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.min_cluster_size = min_cluster_size
         self.min_samples = min_samples
         self.k = k
         self.max_size = max_size
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()

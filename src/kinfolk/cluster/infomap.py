@@ -31,6 +31,7 @@ class Infomap(Clusterer):
     trials : starts, of which the best is taken.
     max_size : no cluster gets larger.
     random_state : the same number gives the same clusters.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -55,12 +56,14 @@ class Infomap(Clusterer):
         *,
         max_size: int | None = None,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.threshold = threshold
         self.trials = trials
         self.max_size = max_size
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -10,12 +10,14 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels.
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import stage
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.cluster._internal.potts import group_by_potts
 from kinfolk.enhance import GraphEnhancer
@@ -24,6 +26,7 @@ from kinfolk.kinship import KinshipNetwork, kin_graph
 from kinfolk.kinship.choose_k import k_for_clusters, neighbors_to_choose
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
+log = logging.getLogger(__name__)
 EVEN_ODDS = 0.5
 
 
@@ -37,6 +40,7 @@ class Kin(Clusterer):
         never enhanced again.
     max_size : no cluster gets larger.
     random_state : the same number gives the same clusters.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -62,10 +66,12 @@ class Kin(Clusterer):
         *,
         max_size: int | None = None,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.enhancer = enhancer
         self.max_size = max_size
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -75,9 +81,14 @@ class Kin(Clusterer):
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         Z = self._enhanced(X)
-        net, g = KinshipNetwork.shipped(), knn_graph(UnitRows(Z), neighbors_to_choose(len(Z)), show_progress=False)
-        self.k_ = k_for_clusters(net, g, self.random_state, getattr(self.enhancer, "class_size_", None))
-        return group_by_potts(kin_graph(net, g, self.k_), EVEN_ODDS, self.random_state)
+        net, g = KinshipNetwork.shipped(), knn_graph(UnitRows(Z), neighbors_to_choose(len(Z)))
+        with stage("choosing k"):
+            self.k_ = k_for_clusters(net, g, self.random_state, getattr(self.enhancer, "class_size_", None))
+        log.info("k %d: about the size of a class", self.k_)
+        with stage("testing edges"):
+            kin = kin_graph(net, g, self.k_)
+        with stage("grouping"):
+            return group_by_potts(kin, EVEN_ODDS, self.random_state)
 
     def _enhanced(self, X: Matrix | NeighborGraph) -> NDArray[np.float32]:
         unit = self._unit(X)
@@ -85,5 +96,5 @@ class Kin(Clusterer):
             return unit
         if isinstance(self.enhancer, GraphEnhancer):
             return self.enhancer.transform(UnitRows(unit), nearest_scale=False)
-        enhancer = GraphEnhancer(random_state=self.random_state, show_progress=False)
+        enhancer = GraphEnhancer(random_state=self.random_state)
         return enhancer.fit_transform(UnitRows(unit), nearest_scale=False)

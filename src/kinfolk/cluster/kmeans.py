@@ -26,6 +26,7 @@ class KMeans(Clusterer):
     max_iter : iterations of each start.
     max_size : no cluster gets larger.
     random_state : the same number gives the same clusters on one machine.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -50,12 +51,14 @@ class KMeans(Clusterer):
         *,
         max_size: int | None = None,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
         self.max_size = max_size
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()

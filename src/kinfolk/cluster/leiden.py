@@ -31,6 +31,7 @@ class Leiden(Clusterer):
     iterations : of the algorithm; below zero until nothing changes.
     max_size : no cluster gets larger.
     random_state : the same number gives the same clusters.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -55,6 +56,7 @@ class Leiden(Clusterer):
         *,
         max_size: int | None = None,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.objective = objective
@@ -62,6 +64,7 @@ class Leiden(Clusterer):
         self.iterations = iterations
         self.max_size = max_size
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -121,7 +121,7 @@ def _session(e: GraphEnhancer, X: NDArray[np.float32], classes: NDArray[np.int64
     log = TrainingLog(e.checkpoint_dir, e.tensorboard)
     checkpoints = None
     if e.checkpoint_dir is not None:
-        settings = {n: v for n, v in e.get_params().items() if n not in ("checkpoint_dir", "show_progress")}
+        settings = {n: v for n, v in e.get_params().items() if n not in ("checkpoint_dir", "show_progress", "verbose")}
         digest = hashlib.sha256(json.dumps(plain_parameters(settings), sort_keys=True).encode())
         digest.update(np.ascontiguousarray(X).tobytes())
         digest.update(classes.tobytes())

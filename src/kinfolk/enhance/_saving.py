@@ -36,7 +36,7 @@ def save_enhancer(e: GraphEnhancer, path: str | os.PathLike[str], force: bool = 
     ['README.md', 'config.json', 'manifest.json', 'weights.safetensors']
     """
     config = dict(
-        parameters=plain_parameters(e.get_params()),
+        parameters=plain_parameters({name: value for name, value in e.get_params().items() if name != "verbose"}),
         k=e.k_,
         k_free=e.k_free_,
         class_size=e.class_size_,

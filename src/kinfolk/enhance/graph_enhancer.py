@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.extras import require
+from kinfolk._core.progress import log_lines, stage
 from kinfolk._core.threads import share_threads
 from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
 from kinfolk.enhance._saving import load_enhancer, save_enhancer
@@ -36,6 +38,7 @@ from kinfolk.neighbors.search import Method
 if TYPE_CHECKING:
     from kinfolk.nn.encoder import Encoder
 
+log = logging.getLogger(__name__)
 PAPER_K = 80
 PAPER_DIM = 2048
 # the settings of the paper's three data sets
@@ -70,6 +73,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     tensorboard : also log for TensorBoard.
     random_state : the same number gives the same bits on one machine.
     show_progress : bars on a terminal.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -111,6 +115,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tensorboard: bool = False,
         random_state: int = 0,
         show_progress: bool = True,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.attention = attention
@@ -131,6 +136,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.tensorboard = tensorboard
         self.random_state = random_state
         self.show_progress = show_progress
+        self.verbose = verbose
 
     @classmethod
     def paper(cls, dataset: Literal["ms-celeb", "msmt17", "veri-776"], **changes: Any) -> Self:
@@ -151,7 +157,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> GraphEnhancer(k=10).fit(fs, fs.labels).trained_
         True
         """
-        self._fit(X, y)
+        with log_lines(self.verbose):
+            self._fit(X, y)
         return self
 
     def transform(
@@ -176,10 +183,11 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_settings(self)
         share_threads()
         propagation = self._propagation(nearest_scale)
-        rows = self._centred(X, "X")
-        if reference is None:
-            return self._enhance(rows, propagation)
-        return self._enhance_against(rows, self._centred(reference, "the reference"), propagation)
+        with log_lines(self.verbose), stage("enhancing", self.show_progress):
+            rows = self._centred(X, "X")
+            if reference is None:
+                return self._enhance(rows, propagation)
+            return self._enhance_against(rows, self._centred(reference, "the reference"), propagation)
 
     def fit_transform(
         self, X: Matrix, y: ArrayLike | None = None, *, nearest_scale: bool = True
@@ -189,8 +197,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> GraphEnhancer(k=2).fit_transform(np.eye(5) + 0.1).shape
         (5, 5)
         """
-        rows, g = self._fit(X, y)
-        return self._enhance(rows, self._propagation(nearest_scale), g)
+        with log_lines(self.verbose):
+            rows, g = self._fit(X, y)
+            with stage("enhancing", self.show_progress):
+                return self._enhance(rows, self._propagation(nearest_scale), g)
 
     def subgraphs(self, X: Matrix) -> tuple[NDArray[np.float32], NDArray[np.integer]]:
         """Return what `transform` starts from: rows (n, d) of length one, and the k nearest of each.
@@ -260,6 +270,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if labels is not None and learns:
             learn(self, rows, labels, g)
         self._n_features_out = self._out_dim()
+        log.info("k %d, %s, by %s", self.k_, "trained" if self.trained_ else "without labels", self)
         return rows, g
 
     def _k_of_fit(self, n: int, g: NeighborGraph | None) -> int:
@@ -268,9 +279,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return int(min(PAPER_K if self.k == "auto" else self.k, n - 1))
 
     def _choose_k(self, g: NeighborGraph) -> int:
-        if self.pretrained:
-            return k_for_features(self.net_, g, self.random_state)
-        return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
+        with stage("choosing k", self.show_progress):
+            if self.pretrained:
+                return k_for_features(self.net_, g, self.random_state)
+            return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
 
     def _new_encoder(self, labelled: bool) -> Encoder:
         """Return an encoder for features and k of the fit: the training-free form, or random where the paper trains."""
@@ -367,9 +379,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         queries: NeighborGraph | None = None,
         known: NDArray[np.float32] | None = None,
     ) -> NDArray[np.float32]:
-        if self.pretrained or propagation.attention in ("none", "self"):
-            return attention_weights(propagation, self.net_, g, k, queries)
-        return training_free_weights(X, g, k, queries, known)
+        with stage("testing edges", self.show_progress):
+            if self.pretrained or propagation.attention in ("none", "self"):
+                return attention_weights(propagation, self.net_, g, k, queries)
+            return training_free_weights(X, g, k, queries, known)
 
     def _k_for(self, g: NeighborGraph, rows: NDArray[np.float32], plain: NeighborGraph | None = None) -> int:
         """Return k for this graph: chosen anew with "auto", since another set may have classes of another size.

@@ -64,3 +64,12 @@ def test_the_size_limit_is_a_whole_number(limit):
 
 def test_rows_are_counted_in_arrays_and_graphs():
     assert rows_of(np.eye(5)) == rows_of(kf.knn_graph(np.eye(5), 2)) == 5
+
+
+def test_verbose_says_what_is_done_on_standard_error(capsys):
+    X = np.eye(6).repeat(5, axis=0) + 0.05
+    kf.cluster.GCut(k=4).fit(X)
+    assert capsys.readouterr().err == ""
+    kf.cluster.GCut(k=4, verbose=True).fit(X)
+    said = capsys.readouterr().err
+    assert "clustering" in said and "neighbours (exact)" in said and "6 clusters of 30 rows" in said

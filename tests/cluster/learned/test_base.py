@@ -131,7 +131,14 @@ def test_rows_of_unknown_identity_are_left_out(kind, persons):
 
 @every
 def test_settings_are_stored_as_given(kind):
-    assert list(inspect.signature(kind).parameters) == ["k", "steps", "max_size", "random_state", "show_progress"]
+    assert list(inspect.signature(kind).parameters) == [
+        "k",
+        "steps",
+        "max_size",
+        "random_state",
+        "show_progress",
+        "verbose",
+    ]
     assert clone(kind(k=7, steps=9)).get_params() == kind(k=7, steps=9).get_params()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.checks import check_finite, check_seed, check_whole, is_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import log_lines, stage
 from kinfolk.cluster._internal.medoids import cluster_sums
 from kinfolk.cluster._internal.size_limit import split_large
 from kinfolk.features import Matrix, as_matrix, check_rows, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
+log = logging.getLogger(__name__)
 VOTERS = 5  # nearest fitted rows that decide the cluster of a new row
 SIZE_LIMIT_K = 20  # neighbours along which clusters above the size limit are split, for methods without a graph
 
@@ -64,6 +67,7 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_size : no cluster gets larger. Larger ones are split and joined again along their edges, most similar first,
         without the joins that would exceed the limit. None: no limit.
     labels_ : (n,) clusters numbered by falling size; -1 is noise, where a method has noise.
+    verbose : say on standard error what is done, and how long.
     n_clusters_ : number of clusters, without noise.
     graph_ : the neighbour graph, where one was used, else None.
     features_ : the features given, not a copy; None after a fit on a graph.
@@ -80,6 +84,8 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     max_size: int | None = None
+    verbose: bool = False
+    labels_: NDArray[np.int64]
 
     @abstractmethod
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
@@ -102,6 +108,26 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self : with `labels_`.
         """
         self._check_settings()
+        with log_lines(self.verbose), stage("clustering"):
+            self._fit(X)
+            log.info("%d clusters of %d rows by %s", self.n_clusters_, len(self.labels_), self)
+        return self
+
+    def fit_predict(self, X: Matrix | NeighborGraph, y: Any = None, **_: Any) -> NDArray[np.int64]:
+        """Cluster the rows and return their clusters: `fit(X).labels_`.
+
+        Parameters
+        ----------
+        X : as in `fit`.
+        y : ignored.
+
+        Returns
+        -------
+        labels : (n,) int64, clusters numbered by falling size; -1 is noise, where a method has noise.
+        """
+        return self.fit(X, y).labels_
+
+    def _fit(self, X: Matrix | NeighborGraph) -> None:
         self.graph_: NeighborGraph | None = None
         self.features_: NDArray[Any] | None = None
         if isinstance(X, NeighborGraph):
@@ -119,7 +145,6 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             labels = by_size(self._limited(labels, self.max_size))
         self.labels_ = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
-        return self
 
     def predict(self, X: Matrix) -> NDArray[np.int64]:
         """Return the clusters of new rows: the majority of their 5 nearest fitted rows, weighted by cosine.

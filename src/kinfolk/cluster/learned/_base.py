@@ -16,6 +16,7 @@ fit_predict(X)   the same for a fitted model, and keeps the result in `labels_`;
 
 from __future__ import annotations
 
+import logging
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -33,6 +34,7 @@ from torch import nn
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.progress import log_lines, stage
 from kinfolk._core.schema import Facts, checked
 from kinfolk._core.threads import deal, one_torch_thread, share_threads
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
@@ -49,6 +51,7 @@ from kinfolk.nn.device import best_device
 from kinfolk.nn.encoder import load_weights
 from kinfolk.training.session import Session
 
+log = logging.getLogger(__name__)
 BLOCK_ENTRIES = 1 << 20  # floats of a gathered block: 4 MB
 SAMPLE_EDGES = 200_000  # at most, for the two numbers of a calibration
 FEWEST_IDENTITIES = 2  # one for each half; good clusters need many more
@@ -155,6 +158,12 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         if y is None:
             raise InputError(f"{type(self).__name__} learns from labelled identities: give fit(X, y) their labels")
         self._check_settings()
+        with log_lines(self.verbose), stage("learning", self.show_progress):
+            self._fit_labelled(X, y)
+            log.info("k %d, %s, (F_P + F_B) / 2 %.4f by %s", self.k_, self.settings_, self.score_, self)
+        return self
+
+    def _fit_labelled(self, X: Matrix | NeighborGraph, y: ArrayLike) -> None:
         unit, classes = self._unit(X), numbered(y, rows_of(X))
         unit, classes = unit[classes >= 0], classes[classes >= 0]
         pairs = int(np.count_nonzero(np.bincount(classes) > 1)) if len(classes) else 0
@@ -168,13 +177,12 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         edges = self._learn(self._inputs(unit), classes)
         scored = [(balance(classes, self._link(edges, **chosen)), chosen) for chosen in self._choices(edges, classes)]
         self.score_, self.settings_ = max(scored, key=lambda pair: pair[0])
-        return self
 
     def predict(self, X: Matrix) -> NDArray[np.int64]:
         """Return the clusters of the rows of a new set (n, d), by falling size."""
         return self._clusters(X)[0]
 
-    def fit_predict(self, X: Matrix, y: ArrayLike | None = None, **_: Any) -> NDArray[np.int64]:
+    def fit_predict(self, X: Matrix | NeighborGraph, y: ArrayLike | None = None, **_: Any) -> NDArray[np.int64]:
         """Return the clusters of the rows (n, d) and keep them; with labels y the model is fitted to them first."""
         if y is not None:
             self.fit(X, y)
@@ -187,6 +195,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         """Write the model as a folder: config.json, weights.safetensors and README.md."""
         check_is_fitted(self, "networks_")
         parameters = {name: v.item() if isinstance(v, np.generic) else v for name, v in self.get_params().items()}
+        del parameters["verbose"]  # is not of the model
         config = dict(
             parameters=parameters,
             n_features=self.n_features_in_,

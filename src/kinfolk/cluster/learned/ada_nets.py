@@ -111,6 +111,7 @@ class AdaNets(LearnedClusterer[Structure]):
     max_size : no cluster gets larger.
     random_state : the same number gives the same model on one machine.
     show_progress : bars on a terminal.
+    verbose : say on standard error what is done, and how long.
 
     Attributes
     ----------
@@ -139,12 +140,14 @@ class AdaNets(LearnedClusterer[Structure]):
         max_size: int | None = None,
         random_state: int = 0,
         show_progress: bool = True,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.steps = steps
         self.max_size = max_size
         self.random_state = random_state
         self.show_progress = show_progress
+        self.verbose = verbose
 
     def _network(self) -> AdaNetwork:
         return AdaNetwork(self.n_features_in_, self.k_)
