@@ -74,7 +74,7 @@ def test_a_missing_extra_is_a_note_with_its_use(kinfolk, without):
     without("pyarrow")
     code, out, _ = kinfolk("doctor")
     assert code == 0
-    assert 'for reading and writing .parquet: pip install "kinfolk[parquet]"' in out
+    assert 'for reading and writing .parquet, reading .arrow and .feather: pip install "kinfolk[parquet]"' in out
 
 
 def test_torch_is_not_needed(checks, without, monkeypatch):

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from kinfolk._core.errors import DiskFullError, InputError
 from kinfolk.features import FeatureSet
-from kinfolk.formats import BY_SUFFIX, FORMATS, dropped, load, save
+from kinfolk.formats import BY_SUFFIX, FORMATS, WRITTEN, dropped, load, save
 from kinfolk.formats._common import COLUMNS
 
-SUFFIXES = tuple(BY_SUFFIX)
+SUFFIXES = WRITTEN
 DOCS = Path(__file__).parents[2] / "docs" / "formats.md"
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 texts = st.text(max_size=12).map(lambda text: text.rstrip("\0"))  # numpy drops the zeros at the end of a text
@@ -309,3 +309,20 @@ def test_label_words_that_a_format_cannot_hold_are_reported() -> None:
     fs = FeatureSet(np.eye(2), labels=[0, 1], label_names=("cat", "dog"))
     assert dropped(fs, "x.bin") == ("label_names",)
     assert dropped(fs, "x.csv") == ()
+
+
+@pytest.mark.parametrize("suffix", sorted(set(BY_SUFFIX) - set(WRITTEN)))
+def test_a_format_that_is_only_read(suffix: str, tmp_path: Path, small: FeatureSet) -> None:
+    with pytest.raises(InputError, match=r"only read; written are \.npz, \.npy"):
+        save(small, tmp_path / f"set{suffix}")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_half_precision_becomes_float32(suffix: str, tmp_path: Path) -> None:
+    """As sentence-transformers and open_clip give it."""
+    half = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float16)
+    file = tmp_path / f"set{suffix}"
+    np.save(file, half) if suffix == ".npy" else np.savez(file, features=half)
+    fs = load(file)
+    assert fs.features.dtype == np.float32
+    np.testing.assert_array_equal(fs.features, half.astype(np.float32))

@@ -23,7 +23,8 @@ from kinfolk.cli import options
 USES = {
     "train": "fit(X, y), the networks of the paper, kf.cluster.AdaNets, StarFC and Clusformer",
     "report": "figures and HTML reports",
-    "parquet": "reading and writing .parquet",
+    "parquet": "reading and writing .parquet, reading .arrow and .feather",
+    "hdf5": "reading and writing .h5 and .hdf5",
     "pyg": "NeighborGraph.to_pyg",
     "networkx": "NeighborGraph.to_networkx",
     "tensorboard": "GraphEnhancer(tensorboard=True)",

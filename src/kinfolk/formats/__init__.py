@@ -16,6 +16,11 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, steady
 from kinfolk.features import FeatureSet, register_save
 from kinfolk.formats import (
+    arrow,
+    clip_retrieval,
+    fiftyone,
+    hdf5,
+    hf_dataset,
     kf_folder,
     market1501,
     mat,
@@ -24,6 +29,7 @@ from kinfolk.formats import (
     npz,
     parquet,
     parts,
+    pt,
     raw,
     safetensors,
     table,
@@ -90,6 +96,15 @@ MARKET1501 = Format(
     market1501.read,
     wants_dim=True,
 )
+HF_DATASET = Format(
+    "datasets",
+    (),
+    "folder: Hugging Face's datasets, as save_to_disk writes them",
+    hf_dataset.read,
+    wants_columns=True,
+)
+CLIP_RETRIEVAL = Format("clip-retrieval", (), "folder: shards of clip-retrieval and open_clip", clip_retrieval.read)
+FIFTYONE = Format("fiftyone", (".json",), "samples.json of fiftyone, or its folder", fiftyone.read, wants_columns=True)
 FORMATS = (
     Format("npz", (".npz",), "numpy archive: every column in one file", npz.read, npz.write),
     Format(
@@ -126,12 +141,19 @@ FORMATS = (
     Format(
         "parquet", (".parquet",), "columnar table (extra 'parquet')", parquet.read, parquet.write, wants_columns=True
     ),
+    Format("hdf5", (".h5", ".hdf5"), "HDF5 datasets (extra 'hdf5')", hdf5.read, hdf5.write, wants_columns=True),
+    Format("pt", (".pt", ".pth"), "tensors of torch.save (extra 'train')", pt.read, wants_columns=True),
+    Format("arrow", (".arrow", ".feather"), "arrow table (extra 'parquet')", arrow.read, wants_columns=True),
+    FIFTYONE,
     NATIVE,
     PARTS,
     MSMT17,
     VERI776,
     MARKET1501,
+    HF_DATASET,
+    CLIP_RETRIEVAL,
 )
+WRITTEN = tuple(suffix for known in FORMATS for suffix in known.suffixes if known.write is not None)
 BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
 
@@ -232,7 +254,8 @@ def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> N
     """
     target = Path(path)
     write = format_for(target).write
-    assert write is not None
+    if write is None:
+        raise InputError(f"{target}: files of this suffix are only read; written are {', '.join(WRITTEN)}")
     fs.validate()
     try:
         write(fs, target, force)
@@ -278,13 +301,21 @@ def format_of(path: Path) -> Format:
         return format_for(existing_file(path))
     if (path / kf_folder.FEATURES).is_file():
         return NATIVE
-    layouts = ((MSMT17, msmt17), (VERI776, veri776), (MARKET1501, market1501), (PARTS, parts))
+    layouts: tuple[tuple[Format, Any], ...] = (
+        (HF_DATASET, hf_dataset),
+        (CLIP_RETRIEVAL, clip_retrieval),
+        (FIFTYONE, fiftyone),
+        (MSMT17, msmt17),
+        (VERI776, veri776),
+        (MARKET1501, market1501),
+        (PARTS, parts),
+    )
     for layout, module in layouts:
         if module.matches(path):
             return layout
     raise InputError(
-        f"{path} is a folder without {kf_folder.FEATURES}, without features/*.bin or *.npy,"
-        " and without the lists of MSMT17, VeRi-776 or Market-1501"
+        f"{path} is a folder without {kf_folder.FEATURES}, without features/*.bin or *.npy, without the lists of"
+        " MSMT17, VeRi-776 or Market-1501, and not of Hugging Face's datasets, clip-retrieval or fiftyone"
     )
 
 

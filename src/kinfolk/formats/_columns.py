@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Literal
 
 import numpy as np
@@ -110,7 +110,7 @@ def choose_columns(titles: Sequence[str], kinds: Sequence[Kind], asked: Asked | 
     ({'labels': 0, 'cameras': 2}, (1,))
     """
     asked = asked or Asked()
-    known = _known(titles, asked)
+    known = _known(titles, asked, kinds)
     if asked.features is not None:
         features = _asked_features(titles, asked.features, known)
         known = {name: place for name, place in known.items() if place not in features}
@@ -160,8 +160,9 @@ def refuse_row_numbers(columns: Columns, features: NDArray[np.floating]) -> None
             )
 
 
-def _known(titles: Sequence[str], asked: Asked) -> dict[str, int]:
-    words = list(map(_word, titles))
+def _known(titles: Sequence[str], asked: Asked, kinds: Sequence[Kind] = ()) -> dict[str, int]:
+    # a column of vectors is none of these, whatever its title: "image" may hold embeddings
+    words = [_word(title) if kind != "vector" else None for title, kind in zip_longest(titles, kinds)]
     known = {}
     for column, synonyms in TITLES.items():
         wanted = getattr(asked, column, None)

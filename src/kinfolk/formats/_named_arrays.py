@@ -1,0 +1,68 @@
+"""A FeatureSet of named arrays, as HDF5 and torch files hold them: their names mean what titles mean in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk._core.errors import InputError
+from kinfolk._core.memory import refuse_more_than_memory
+from kinfolk.features import FeatureSet
+from kinfolk.formats._cells import set_of_cells
+from kinfolk.formats._columns import TITLES, Asked, Kind, choose_columns
+from kinfolk.formats._common import as_vector, texts
+
+LISTS = ("part_names", "label_names")
+
+
+class Stored(NamedTuple):
+    """What is known of an array before it is read: its shape, and whether it holds numbers."""
+
+    shape: tuple[int, ...]
+    is_numeric: bool
+
+
+def set_of_arrays(
+    stored: Mapping[str, Stored], read: Callable[[str], NDArray[Any]], asked: Asked | None = None
+) -> FeatureSet:
+    """Return the set of the arrays that are recognised; only those are read, by read(name).
+
+    >>> arrays = {"embeddings": np.eye(2), "pid": np.array([7, 8]), "loss": np.ones(5)}
+    >>> stored = {name: Stored(array.shape, True) for name, array in arrays.items()}
+    >>> set_of_arrays(stored, arrays.__getitem__).labels
+    array([7, 8])
+    """
+    columns_of = {name: array for name, array in stored.items() if name not in LISTS}
+    kinds = [_kind(name, array) for name, array in columns_of.items()]
+    if "vector" not in kinds:
+        have = ", ".join(f"{name} {array.shape}" for name, array in stored.items()) or "none"
+        raise InputError(f"no matrix of numbers that could be the features; the arrays are: {have[:500]}")
+    chosen = choose_columns(list(columns_of), kinds, asked)
+    title = chosen.titles[chosen.features[0]]
+    # as it is stored, and as float32
+    refuse_more_than_memory(2 * 4 * int(np.prod(stored[title].shape, dtype=object)), title)
+    features = read(title)
+    lists = {name: texts(name, read(name)) for name in LISTS if name in stored}
+    cells = {name: as_vector(name, read(chosen.titles[place])).tolist() for name, place in chosen.known.items()}
+    for name, values in cells.items():
+        if len(values) != len(features):
+            raise InputError(f"{name} has {len(values):,} values, but {title} has {len(features):,} rows")
+    if "part" in cells and "part_names" in lists:
+        cells["part"] = _named_parts(cells["part"], lists["part_names"])
+    return set_of_cells(chosen, features, cells, **lists)
+
+
+def _kind(name: str, array: Stored) -> Kind:
+    if len(array.shape) != 2 or 0 in array.shape or not array.is_numeric:
+        return "other"
+    is_column = array.shape[1] == 1 and any(name.lower() in synonyms for synonyms in TITLES.values())
+    return "other" if is_column else "vector"
+
+
+def _named_parts(numbers: list[Any], names: tuple[str, ...]) -> list[str]:
+    if not all(type(number) is int and 0 <= number < len(names) for number in numbers):
+        raise InputError(f"part must be positions in the {len(names)} part_names")
+    return [names[number] for number in numbers]
