@@ -150,7 +150,7 @@ def _asked_k(cell: Cell, data: Data) -> int | Literal["auto"]:
 
 
 def _score(Z: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
-    return 100 * mean_average_precision(Z, labels, n_queries=QUERIES)
+    return 100 * mean_average_precision(Z, labels, n_queries=min(QUERIES, len(labels)))
 
 
 def _measured(cell: Cell, key: str, score: float, k: int | None, **more: Any) -> MeasuredCell:

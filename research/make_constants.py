@@ -198,7 +198,7 @@ def _enhanced(name: str, k: int, propagation: Propagation) -> np.ndarray:
 def _precision(name: str, k: int, propagation: Propagation, constants: str) -> float:
     def make() -> float:
         Z = UnitRows(_enhanced(name, k, propagation))
-        return 100 * kf.metrics.mean_average_precision(Z, training_part(name)[1], n_queries=3000)
+        return 100 * kf.metrics.mean_average_precision(Z, training_part(name)[1], n_queries=min(3000, len(Z)))
 
     return _remember(("map", name, k, propagation, constants), make)
 
@@ -228,7 +228,9 @@ def supervised(name: str) -> float:
     scores = []
     for seen in (half, ~half):
         e = kf.GraphEnhancer(show_progress=False).fit(X[seen], y[seen])
-        scores.append(100 * kf.metrics.mean_average_precision(e.transform(X[~seen]), y[~seen], n_queries=1500))
+        scores.append(
+            100 * kf.metrics.mean_average_precision(e.transform(X[~seen]), y[~seen], n_queries=min(1500, np.sum(~seen)))
+        )
     return float(np.mean(scores))
 
 

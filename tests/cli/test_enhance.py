@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cli import enhance
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +35,9 @@ def test_label_free_is_that_of_the_library(run, features):
     assert found.enhanced  # kinfolk cluster does not enhance it again
     for name, vectors in (("mAP_before", features.features), ("mAP_after", expected)):
         score = kf.metrics.mean_average_precision(vectors, features.labels)
-        assert facts[name] == pytest.approx(100 * score, abs=0.01)
+        assert facts[name] == pytest.approx(score, abs=1e-4)
     assert (facts["model"], facts["k"]) == ("label-free", 8)
-    assert "mAP_of" not in facts
+    assert facts["mAP_of"] == f"each of {len(features):,} rows against all others"
 
 
 def test_a_model_and_a_reference(run, tmp_path, features):
@@ -49,16 +48,20 @@ def test_a_model_and_a_reference(run, tmp_path, features):
     assert facts["k_of_the_fit"] == 8
 
 
-def test_many_rows_are_scored_by_some_queries(run, monkeypatch):
-    monkeypatch.setattr(enhance, "QUERIES", 50)
-    assert run("-k", 8)[0]["mAP_of"].startswith("50 queries")
+def test_rows_of_several_parts_with_queries_have_no_common_precision(kinfolk, tmp_path):
+    kf.datasets.person_like(20, seed=0).save(tmp_path / "x.npz")
+    code, out, _ = kinfolk("enhance", tmp_path / "x.npz", "-o", tmp_path / "z.npz", "-k", 4, "--json")
+    assert code == 0
+    assert json.loads(out)["mAP"] == "not of train and test together: kinfolk evaluate --part has that of one part"
 
 
 def test_without_two_rows_of_a_class_there_is_no_precision(kinfolk, tmp_path):
     kf.FeatureSet(np.eye(5, dtype=np.float32) + 0.1, labels=np.arange(5)).save(tmp_path / "x.npz")
     code, out, _ = kinfolk("enhance", tmp_path / "x.npz", "-o", tmp_path / "z.npz", "-k", 2, "--json")
     assert code == 0
-    assert "mAP_before" not in json.loads(out)
+    facts = json.loads(out)
+    assert "mAP_before" not in facts
+    assert facts["mAP"].startswith("none: retrieval scores need a class with at least two items")
 
 
 def test_labels_beside_the_output_are_found_before_the_work(kinfolk, features, tmp_path, monkeypatch):

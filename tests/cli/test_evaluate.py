@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,114 @@ def test_features_and_a_graph_are_scored(kinfolk, fs):
     assert values(out, "graph") == {"edge_noise_rate": 0.0}
 
 
+@pytest.fixture
+def persons():
+    whole = kf.datasets.person_like(20, seed=0)
+    whole.save("p.npz")
+    return whole.part("test")
+
+
+def protocol(fs):
+    query, gallery = fs.take(fs.query), fs.take(~fs.query)
+    order = kf.metrics.cosine_ranking(query, gallery)
+    found = kf.metrics.reid(order, query.labels, gallery.labels, query.cameras, gallery.cameras)
+    return dict(map=found.map, cmc_1=found.rank1, cmc_5=found.rank5, cmc_10=found.rank10, minp=found.minp)
+
+
+def test_queries_and_cameras_are_scored_by_the_protocol(kinfolk, persons):
+    code, out, err = kinfolk("evaluate", "p.npz", "--part", "test", "--json")
+    assert code == 0, err
+    assert list(json.loads(out)["scores"]) == ["reid"]
+    assert values(out, "reid") == pytest.approx(protocol(persons))
+    _, out, _ = kinfolk("evaluate", "p.npz", "--part", "test", "--retrieval", "--json")
+    among_all = retrieval_report(persons, persons.labels)
+    assert values(out, "reid") == pytest.approx(protocol(persons))
+    assert values(out, "features")["map"] == pytest.approx(among_all.map)
+    _, out, _ = kinfolk("evaluate", "p.npz", "--part", "test")
+    assert out.startswith(f"p.npz, part test: {len(persons):,} rows\nRe-identification, by cosine (x 100): ")
+    assert re.search(rf"R1 +│ +{100 * protocol(persons)['cmc_1']:.2f}", out)
+    assert f"{100 * among_all.map:.2f}" not in out
+    code, _, err = kinfolk("evaluate", "p.npz")  # training rows would be in the gallery
+    assert code == 2
+    assert "p.npz has the parts train, test: name one with --part" in err
+    persons.take(persons.query).save("q.npz")
+    persons.take(~persons.query).save("g.npz")
+    _, out, _ = kinfolk("evaluate", "q.npz", "--gallery", "g.npz", "--json")
+    assert values(out, "reid") == pytest.approx(protocol(persons))
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv"])
+def test_a_ranking_on_disk_has_the_scores_that_rerank_printed(kinfolk, persons, suffix):
+    file = f"r.{suffix}"
+    chosen = ("--part", "test", "-m", "kr", "--json", "--force", "-o", file)
+    printed = json.loads(kinfolk("rerank", "p.npz", "--top", "all", *chosen)[1])
+    names = dict(map="mAP", cmc_1="R1", cmc_5="R5", cmc_10="R10", minp="mINP")
+    expected = {name: printed[label] for name, label in names.items()}
+    code, out, err = kinfolk("evaluate", "p.npz", "--part", "test", "--ranking", file, "--json")
+    assert code == 0, err
+    assert list(json.loads(out)["scores"]) == ["ranking"]
+    assert values(out, "ranking") == pytest.approx(expected)
+    assert json.loads(kinfolk("rerank", "p.npz", "--top", 5, *chosen)[1])["mAP"] == printed["mAP"]
+    _, out, _ = kinfolk("evaluate", "p.npz", "--part", "test", "--ranking", file, "--json")
+    cut = values(out, "ranking")
+    assert set(cut) == {f"{name}_of_the_first_5" for name in names}
+    assert cut["map_of_the_first_5"] < printed["mAP"] - 0.05
+    _, out, _ = kinfolk("evaluate", "p.npz", "--part", "test", "--ranking", file)
+    assert "mAP of the first 5 " in out
+    assert "of which 5 are listed: the others count as not found" in out
+    for wrong in ("train", "all"):
+        code, _, err = kinfolk("evaluate", "p.npz", "--part", wrong, "--ranking", file)
+        assert code == 2, wrong
+        assert len(err.splitlines()) == 1
+
+
+def test_two_rankings_are_compared(kinfolk, persons):
+    for method in ("kr", "cosine"):
+        kinfolk("rerank", "p.npz", "--part", "test", "-m", method, "--top", "all", "-o", f"{method}.npz")
+    arguments = ("--ranking", "kr.npz", "--against", "cosine.npz", "--bootstrap", 100, "--json")
+    code, out, err = kinfolk("evaluate", "p.npz", "--part", "test", *arguments)
+    assert code == 0, err
+    difference = next(d for d in json.loads(out)["differences"] if d["name"] == "map")
+    assert difference["value"] == pytest.approx(values(out, "ranking")["map"] - protocol(persons)["map"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["x.npz", "--ranking", "r.npz"], "does not mark which rows are queries: name a second file with --gallery"),
+        (["x.npz", "-c", "p.npy", "--gallery", "x.npz"], "--gallery is for --ranking"),
+        (["x.npz", "--n-queries", "few"], "--n-queries must be a whole number from 1 on, or all, not 'few'"),
+        (["x.npz", "--n-queries", "61"], "n_queries is 61, but there are only 60 queries to draw from"),
+        (["truth.npy", "--ranking", "r.npz"], "holds labels alone"),
+    ],
+)
+def test_what_does_not_fit_together_gets_one_sentence(kinfolk, fs, clusters, arguments, sentence):
+    np.save("p.npy", clusters)
+    np.save("truth.npy", fs.labels)
+    one = kf.FeatureSet(fs.features, labels=fs.labels)  # rows of no part
+    one.save("x.npz", force=True)
+    np.savez("r.npz", indices=np.zeros((1, 1), dtype=int))
+    code, out, err = kinfolk("evaluate", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+def test_enhance_and_evaluate_have_one_number_for_one_set(kinfolk, fs, persons, monkeypatch):
+    monkeypatch.setattr(sys.modules[kf.metrics.feature_scores.__module__], "QUERIES", 20)  # so that queries are drawn
+    for file, kind in (("x.npz", "features"), ("p.npz", "reid")):
+        code, out, err = kinfolk("enhance", file, "--part", "test", "-k", 3, "--seed", 5, "--json", "-o", f"z-{file}")
+        assert code == 0, err
+        facts = json.loads(out)
+        assert facts["mAP_of"].startswith("20 of ")
+        before = kinfolk("evaluate", file, "--part", "test", "--json")[1]
+        after = kinfolk("evaluate", f"z-{file}", "--part", "test", "--json")[1]
+        assert facts["mAP_before"] == values(before, kind)["map"]
+        assert facts["mAP_after"] == pytest.approx(values(after, kind)["map"], abs=1e-9)
+        assert json.loads(after)["about"][kind] == facts["mAP_of"]
+        every = kinfolk("evaluate", file, "--part", "test", "--n-queries", "all", "--json")[1]
+        assert values(every, kind)["map"] != values(before, kind)["map"]
+
+
 def test_intervals_are_printed_around_the_scores(kinfolk, fs, clusters):
     np.save("p.npy", clusters)
     code, out, _ = kinfolk("evaluate", "x.npz", "-c", "p.npy", "--retrieval", "--bootstrap", 50)
@@ -162,8 +271,8 @@ def test_the_examples_of_the_page_run(kinfolk, capfd):
     for example in re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL):
         exec(compile(example, "evaluate.md", "exec"), space)
     capfd.readouterr()
-    commands = [line for line in PAGE.splitlines() if line.startswith("kinfolk evaluate")]
-    assert len(commands) >= 4
+    commands = [line for line in PAGE.splitlines() if line.startswith(("kinfolk evaluate", "kinfolk rerank"))]
+    assert len(commands) >= 6
     for line in commands:
         code, _, err = kinfolk(*shlex.split(line, comments=True)[1:])
         assert code == 0, f"{line}\n{err}"

@@ -115,9 +115,11 @@ def test_queries_can_be_chosen_or_drawn():
     assert drawn == mean_average_precision(X, labels, n_queries=10, seed=1)
     assert drawn != mean_average_precision(X, labels, n_queries=10, seed=2)
     everybody = mean_average_precision(X, labels)
-    assert (
-        mean_average_precision(X, labels, n_queries=40) == everybody == mean_average_precision(X, labels, n_queries=99)
-    )
+    assert mean_average_precision(X, labels, n_queries=40) == everybody
+    with pytest.raises(kf.InputError, match="n_queries is 41, but there are only 40 queries to draw from"):
+        mean_average_precision(X, labels, n_queries=41)
+    with pytest.raises(kf.InputError, match="n_queries is 5, but there are only 4"):
+        mean_average_precision(X, labels, queries=chosen, n_queries=5)
     one_of_them = {slow_map(X, labels, [i]) for i in chosen}
     found = mean_average_precision(X, labels, queries=chosen, n_queries=1)
     assert any(found == pytest.approx(score) for score in one_of_them)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from kinfolk._core.errors import InputError
 from kinfolk._core.memory import peak_memory_gib
 from kinfolk._core.progress import stage
 from kinfolk.cli import options
 
-QUERIES = 3000  # rows ranked for the precisions that are printed: a second or two
+if TYPE_CHECKING:
+    from kinfolk.features import FeatureSet
 
 
 def enhance(
@@ -53,7 +53,6 @@ def enhance(
     lost = dropped(features, out)
     with stage("loading"):  # after the files are checked: these imports take seconds
         from kinfolk.enhance import GraphEnhancer
-        from kinfolk.metrics import mean_average_precision
 
     with options.timed() as took:
         if model is None:
@@ -66,24 +65,33 @@ def enhance(
             enhancer = GraphEnhancer.load(model)
             enhancer.set_params(**({} if k is None else {"k": k}))
             better = enhancer.transform(features, reference=known)
+    enhanced = replace(features, features=better, enhanced=True)
     with stage("writing"):
-        replace(features, features=better, enhanced=True).save(out, force)
+        enhanced.save(out, force)
     facts: dict[str, Any] = dict(set=repr(features), model=str(model or "label-free"))
     # a model chooses k anew for rows with classes of another size
     facts["k_of_the_fit" if model is not None and k is None else "k"] = k or enhancer.k_
-    if features.labels is not None and _some_class_has_two(features.labels):
-        with stage("scoring"):
-            for name, vectors in (("mAP_before", features), ("mAP_after", better)):
-                score = mean_average_precision(vectors, features.labels, n_queries=min(QUERIES, len(features)))
-                facts[name] = round(100 * score, 2)
-        if len(features) > QUERIES:
-            facts["mAP_of"] = f"{QUERIES:,} queries against all other rows; kinfolk evaluate has every row as a query"
+    with stage("scoring"):
+        facts |= _precisions(features, enhanced)
     if lost:
         facts["left_out"] = f"{', '.join(lost)}: this format has no place for it"
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.print_facts(facts, as_json)
 
 
-def _some_class_has_two(labels: NDArray[np.int64]) -> bool:
-    known = labels[labels >= 0]
-    return len(np.unique(known)) < len(known)
+def _precisions(features: FeatureSet, enhanced: FeatureSet) -> dict[str, Any]:
+    """Return the mAP before and after, as kinfolk evaluate has it, or why there is none."""
+    from kinfolk.metrics import feature_scores
+    from kinfolk.metrics.feature_scores import marks_queries
+
+    if features.labels is None:
+        return {}
+    parts = options.parts_of(features)
+    if marks_queries(features) and len(parts) > 1:
+        return dict(mAP=f"not of {' and '.join(parts)} together: kinfolk evaluate --part has that of one part")
+    try:
+        before, after = feature_scores(features), feature_scores(enhanced)
+    except InputError as reason:
+        return dict(mAP=f"none: {reason}")
+    scores = {f"mAP_{when}": found.scores.values()["map"] for when, found in (("before", before), ("after", after))}
+    return {name: options.Share(value) for name, value in scores.items()} | dict(mAP_of=str(before))

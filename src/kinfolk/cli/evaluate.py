@@ -1,12 +1,13 @@
-"""kinfolk evaluate: scores of clusters, of features and of a neighbour graph, with intervals on request."""
+"""kinfolk evaluate: scores of clusters, features, rankings and neighbour graphs, with intervals on request."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from kinfolk._core.errors import InputError
@@ -18,8 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kinfolk.features import FeatureSet
-    from kinfolk.metrics import Difference, IdentityScores, SizeBucket
+    from kinfolk.metrics import Difference, FeatureScores, IdentityScores, SizeBucket
 
+TITLES = dict(
+    clusters="Clusters",
+    ranking="Ranking",
+    reid="Re-identification, by cosine",
+    features="Retrieval among all rows, by cosine",
+    graph="Graph",
+)
 LABEL_FILES = (".txt", ".meta")  # files of labels alone, in no feature format
 SPELLED = {"map": "mAP", "minp": "mINP", "r": "R", "f": "F", "bcubed": "BCubed"} | {
     word: word.upper() for word in ("nmi", "ari", "auc", "cmc", "tpr", "fpr")
@@ -35,11 +43,20 @@ def evaluate(
         typer.Option("--clusters", "--labels-from", "-c", help="Score these clusters: what kinfolk cluster wrote."),
     ] = None,
     graph: Annotated[Path | None, typer.Option(help="Score the edges of this graph: what kinfolk knn wrote.")] = None,
+    ranking: Annotated[Path | None, typer.Option(help="Score this ranking: what kinfolk rerank wrote.")] = None,
+    gallery: Annotated[
+        Path | None, typer.Option(help="Second file, the gallery: then all rows of INPUT are queries.")
+    ] = None,
     retrieval: Annotated[
-        bool, typer.Option("--retrieval", help="Score the features; the default without --clusters and --graph.")
+        bool,
+        typer.Option(
+            "--retrieval",
+            help="Score the features too, where other things are scored; with queries also among all rows.",
+        ),
     ] = False,
     against: Annotated[
-        Path | None, typer.Option(help="Other clusters, or without --clusters other features: is the difference real?")
+        Path | None,
+        typer.Option(help="Other clusters, another ranking, or with neither other features: is the difference real?"),
     ] = None,
     bootstrap: Annotated[
         int,
@@ -48,8 +65,7 @@ def evaluate(
         ),
     ] = 0,
     n_queries: Annotated[
-        int | None,
-        typer.Option(help="Retrieval: only so many queries, drawn with --seed.", callback=options.whole()),
+        str | None, typer.Option(help="Features: so many queries, drawn with --seed, or all; 20,000 if there are more.")
     ] = None,
     part: options.Part = None,
     labels: options.Labels = None,
@@ -57,20 +73,28 @@ def evaluate(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Score clusters, features or a graph against the true labels.
+    """Score clusters, features, a ranking or a graph against the true labels.
+
+    Features that mark queries are scored by the re-ID protocol, others by every row against all others.
 
     [bold]Example:[/bold]  kinfolk evaluate photos.npz --clusters clusters.csv --bootstrap 1000
     """
-    options.exists(source, clusters, graph, against, labels)
+    options.exists(source, clusters, graph, ranking, gallery, against, labels)
+    draw = _parse_queries(n_queries)
     with stage("loading"):
         from kinfolk.formats.clusters import read_clusters
-        from kinfolk.metrics import by_class_size, clustering_scores, edge_noise_rate, graph_scores, retrieval_scores
-        from kinfolk.neighbors import NeighborGraph
+        from kinfolk.metrics import by_class_size, clustering_scores
 
     truth, names, features = _read_truth(source, part, labels, dim)
-    query_options: Any = dict(n_queries=n_queries, seed=seed, show_progress=True)
+    known = None if gallery is None else options.read(gallery, part, None, dim)
+    of_features = retrieval or (clusters is None and ranking is None and (graph is None or against is not None))
+    if known is not None and not of_features and ranking is None:
+        raise InputError("--gallery is for --ranking and for the scores of features")
+    if (of_features or ranking is not None) and features is None:
+        raise InputError(f"{source} holds labels alone: name the clusters to score with --clusters")
     results: dict[str, IdentityScores] = {}
     others: dict[str, IdentityScores] = {}
+    about: dict[str, str] = {}
     buckets: tuple[SizeBucket, ...] = ()
     with options.timed() as took:
         if clusters is not None:
@@ -79,32 +103,127 @@ def evaluate(
             buckets = by_class_size(truth, predicted)
             if against is not None:
                 others["clusters"] = clustering_scores(truth, read_clusters(against, len(truth), names))
-        if retrieval or (clusters is None and (graph is None or against is not None)):
-            if features is None:
-                raise InputError(f"{source} holds labels alone: name the clusters to score with --clusters")
-            results["features"] = retrieval_scores(features, truth, **query_options)
+        if ranking is not None and features is not None:
+            query, items = _sides(features, known, source, part)
+            results["ranking"], about["ranking"] = _ranking(ranking, query, items)
             if against is not None and clusters is None:
-                others["features"] = retrieval_scores(options.read(against, part, labels, dim), truth, **query_options)
+                others["ranking"] = _ranking(against, query, items)[0]
+        if of_features and features is not None:
+            compared = against if clusters is None and ranking is None else None
+            other = None if compared is None else _other_features(compared, features, part, labels, dim)
+            for kind in _protocols(features, known, retrieval, source, part):
+                found = _features(kind, features, known, draw, seed)
+                results[kind], about[kind] = found.scores, str(found)
+                if other is not None:
+                    others[kind] = _features(kind, other, known, draw, seed).scores
         if graph is not None:
-            g = NeighborGraph.load(graph)
-            both_kinds = 0 < edge_noise_rate(g, truth) < 1  # else there is no AUC
-            results["graph"] = graph_scores(g, truth, g.similarities if both_kinds else None)
+            results["graph"] = _graph(graph, truth)
         scores = {kind: _with_intervals(result, bootstrap, seed) for kind, result in results.items()}
         differences = [d for kind, other in others.items() for d in _differences(results[kind], other, bootstrap, seed)]
+    read = str(source) if features is None else options.rows_used(features, source)
     if as_json:
-        facts = dict(set=str(source), items=len(truth), resamples=bootstrap, scores=scores)
-        sizes = [
-            dict(bucket._asdict(), pairwise=bucket.pairwise._asdict(), bcubed=bucket.bcubed._asdict())
-            for bucket in buckets
-        ]
-        compared = [dict(d._asdict(), real=d.real, sentence=str(d)) for d in differences]
-        facts |= dict(by_class_size=sizes, differences=compared, **options.taken_columns(), **took)
-        options.say(json.dumps(facts))
+        facts = dict(set=str(source), read=read, items=len(truth), resamples=bootstrap, about=about, scores=scores)
+        facts |= dict(by_class_size=_size_facts(buckets), differences=_difference_facts(differences))
+        options.print_facts(facts | took, as_json=True)
         return
-    _print(scores, buckets, bootstrap)
+    options.say(f"{read}: {len(truth):,} rows" + ("" if gallery is None else f"; gallery {gallery}"))
+    _print(scores, about, buckets, bootstrap)
     for difference in differences:
         options.say(difference)
     options.print_facts(took, as_json=False)
+
+
+def _size_facts(buckets: tuple[SizeBucket, ...]) -> list[dict[str, Any]]:
+    return [dict(each._asdict(), pairwise=each.pairwise._asdict(), bcubed=each.bcubed._asdict()) for each in buckets]
+
+
+def _difference_facts(differences: list[Difference]) -> list[dict[str, Any]]:
+    return [dict(each._asdict(), real=each.real, sentence=str(each)) for each in differences]
+
+
+def _parse_queries(text: str | None) -> int | Literal["auto"] | None:
+    """Return how many queries are drawn: a number, None for all, "auto" if nothing was said."""
+    if text is None:
+        return "auto"
+    if text != "all" and not (text.isdecimal() and int(text)):
+        raise InputError(f"--n-queries must be a whole number from 1 on, or all, not {text!r}")
+    return None if text == "all" else int(text)
+
+
+def _sides(
+    features: FeatureSet, gallery: FeatureSet | None, source: Path, part: str | None
+) -> tuple[FeatureSet, FeatureSet]:
+    """Return queries and gallery: of two files, or of one with a query mask."""
+    from kinfolk.metrics.feature_scores import marks_queries
+
+    options.check_one_part(features, source, part)
+    if gallery is not None:
+        return features, gallery
+    if features.query is None or not marks_queries(features):
+        raise InputError(f"{source} does not mark which rows are queries: name a second file with --gallery")
+    return features.take(features.query), features.take(~features.query)
+
+
+def _ranking(file: Path, query: FeatureSet, gallery: FeatureSet) -> tuple[IdentityScores, str]:
+    """Return the scores of a ranking on disk, and what it holds; those of cut lists are called so."""
+    from kinfolk.metrics import reid_scores
+    from kinfolk.rerank.ranking_file import read_ranking
+
+    if query.labels is None or gallery.labels is None:
+        raise InputError("a ranking is scored against labels: the queries or the gallery have none")
+    lists = read_ranking(file, query, gallery)
+    scores = reid_scores(lists, query.labels, gallery.labels, query.cameras, gallery.cameras)
+    length, whole = lists.shape[1], len(gallery)
+    about = f"{file}: {len(lists):,} queries against a gallery of {whole:,} rows"
+    if length == whole and (lists >= 0).all():
+        return scores, about
+    names = tuple(f"{name}_of_the_first_{length}" for name in scores.names)
+    return replace(scores, names=names), f"{about}, of which {length:,} are listed: the others count as not found"
+
+
+def _protocols(
+    features: FeatureSet, gallery: FeatureSet | None, among_all: bool, source: Path, part: str | None
+) -> list[Literal["reid", "features"]]:
+    """Return how features are scored: by the queries of the set where it has some, else among all rows."""
+    from kinfolk.metrics.feature_scores import marks_queries
+
+    if gallery is None and not marks_queries(features):
+        return ["features"]
+    options.check_one_part(features, source, part)
+    return ["reid", "features"] if among_all else ["reid"]
+
+
+def _features(
+    kind: Literal["reid", "features"],
+    features: FeatureSet,
+    gallery: FeatureSet | None,
+    n_queries: int | Literal["auto"] | None,
+    seed: int,
+) -> FeatureScores:
+    from kinfolk.metrics import feature_scores
+
+    protocol: Literal["reid", "retrieval"] = "reid" if kind == "reid" else "retrieval"
+    known = gallery if kind == "reid" else None
+    return feature_scores(features, known, protocol=protocol, n_queries=n_queries, seed=seed, show_progress=True)
+
+
+def _other_features(
+    file: Path, features: FeatureSet, part: str | None, labels: Path | None, dim: int | None
+) -> FeatureSet:
+    """Return the same rows with the features of another file."""
+    other = options.read(file, part, labels, dim)
+    if len(other) != len(features):
+        raise InputError(f"{file} has {len(other):,} rows, but there are {len(features):,} to compare with")
+    return replace(features, features=other.features)
+
+
+def _graph(file: Path, truth: NDArray[np.int64]) -> IdentityScores:
+    from kinfolk.metrics import edge_noise_rate, graph_scores
+    from kinfolk.neighbors import NeighborGraph
+
+    g = NeighborGraph.load(file)
+    both_kinds = 0 < edge_noise_rate(g, truth) < 1  # else there is no AUC
+    return graph_scores(g, truth, g.similarities if both_kinds else None)
 
 
 def _read_truth(
@@ -147,16 +266,30 @@ def _differences(result: IdentityScores, other: IdentityScores, resamples: int, 
     return list(compare(result, other, resamples or 1000, seed=seed, show_progress=True).values())
 
 
-def _print(scores: dict[str, dict[str, Any]], buckets: tuple[SizeBucket, ...], resamples: int) -> None:
+def _spelled(name: str) -> str:
+    """Return the name of a score as people know it.
+
+    >>> _spelled("map_of_the_first_100"), _spelled("cmc_5"), _spelled("bcubed_f")
+    ('mAP of the first 100', 'CMC 5', 'BCubed F')
+    """
+    return " ".join(SPELLED.get(word, word) for word in name.split("_"))
+
+
+def _print(
+    scores: dict[str, dict[str, Any]], about: dict[str, str], buckets: tuple[SizeBucket, ...], resamples: int
+) -> None:
     screen = options.console()
     for kind, found in scores.items():
-        table = Table(title=f"{kind.capitalize()} (x 100)", title_justify="left")
+        details = f": {escape(about[kind])}" if kind in about else ""
+        screen.print(f"[italic]{TITLES[kind]} (x 100)[/]{details}", soft_wrap=True)
+        table = Table()
         table.add_column("score")
         table.add_column("value", justify="right")
         if resamples:
             table.add_column("95% interval over identities", justify="right")
         for name, facts in found.items():
-            cells = [" ".join(SPELLED.get(word, word) for word in name.split("_")), f"{100 * facts['value']:.2f}"]
+            short = name.replace("cmc_", "R") if kind in ("reid", "ranking") else name
+            cells = [_spelled(short), f"{100 * facts['value']:.2f}"]
             if resamples:
                 cells.append(f"{100 * facts['low']:.2f} to {100 * facts['high']:.2f}")
             table.add_row(*cells)

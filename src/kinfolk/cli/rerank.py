@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,6 @@ import typer
 from kinfolk._core.errors import InputError
 from kinfolk._core.memory import peak_memory_gib
 from kinfolk._core.progress import stage
-from kinfolk._core.text import safe_cell
 from kinfolk.cli import options
 
 if TYPE_CHECKING:
@@ -64,6 +62,8 @@ def rerank(
     )
     with options.timed() as took:
         found = _rank(query, known, first, then, model, seed, chosen | dict(watch=scorer and scorer.add))
+    from kinfolk.rerank.ranking_file import write_ranking
+
     with stage("writing"):
         write_ranking(out, found, query, known, force, safe_cells)
     facts |= dict(method=method, top=found.indices.shape[1])
@@ -71,38 +71,6 @@ def rerank(
     facts |= {} if scorer is None else _scores(scorer)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.print_facts(facts, as_json)
-
-
-def write_ranking(
-    file: Path, ranking: Ranking, query: FeatureSet, gallery: FeatureSet, force: bool = False, safe_cells: bool = False
-) -> None:
-    """Write a ranking: .npz with indices and distances, or .csv with a line a pair, by name where there are names.
-
-    >>> import tempfile
-    >>> import kinfolk as kf
-    >>> file = Path(tempfile.mkdtemp()) / "ranking.csv"
-    >>> fs = kf.FeatureSet([[1, 0], [0, 1]], names=["a.jpg", "b.jpg"])
-    >>> write_ranking(file, kf.rerank.cosine(fs, fs, top=1), fs, fs)
-    >>> file.read_text().split()
-    ['query,rank,gallery,distance', 'a.jpg,1,a.jpg,0.0', 'b.jpg,1,b.jpg,0.0']
-    """
-    import numpy as np
-
-    from kinfolk._core.files import replacing
-
-    with replacing(file, force) as temporary:
-        if file.suffix == ".npz":
-            np.savez(temporary, indices=ranking.indices, distances=ranking.distances)
-            return
-        queries, items = (np.arange(len(fs)) if fs.names is None else fs.names for fs in (query, gallery))
-        cell = safe_cell if safe_cells else str
-        with temporary.open("w", newline="", encoding="utf-8") as sheet:
-            writer = csv.writer(sheet, lineterminator="\n")
-            writer.writerow(["query", "rank", "gallery", "distance"])
-            for name, rows, distances in zip(queries.tolist(), ranking.indices, ranking.distances, strict=True):
-                lines = zip(items[rows].tolist(), distances.tolist(), strict=True)
-                own = cell(str(name))
-                writer.writerows([own, rank, cell(str(item)), round(d, 6)] for rank, (item, d) in enumerate(lines, 1))
 
 
 def _check_method(method: str, first: str, then: str, model: Path | None, preset: str | None) -> None:

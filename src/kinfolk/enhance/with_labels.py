@@ -123,7 +123,7 @@ class LabelledGraph:
 
 
 def _precision(unit: NDArray[np.float32], classes: NDArray[np.int64]) -> float:
-    return mean_average_precision(UnitRows(unit), classes, n_queries=QUERIES)
+    return mean_average_precision(UnitRows(unit), classes, n_queries=min(QUERIES, len(unit)))
 
 
 def _folds(classes: NDArray[np.int64], seed: int) -> list[NDArray[np.int64]]:

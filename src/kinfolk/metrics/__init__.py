@@ -16,6 +16,7 @@ from kinfolk.metrics.clustering import (
     v_measure,
 )
 from kinfolk.metrics.cosine_ranking import cosine_ranking
+from kinfolk.metrics.feature_scores import FeatureScores, feature_scores
 from kinfolk.metrics.identity_scores import (
     IdentityScores,
     clustering_scores,
@@ -40,6 +41,7 @@ from kinfolk.metrics.retrieval import (
 __all__ = [
     "ClusteringReport",
     "Difference",
+    "FeatureScores",
     "IdentityScores",
     "Interval",
     "PooledQueries",
@@ -63,6 +65,7 @@ __all__ = [
     "contingency",
     "cosine_ranking",
     "edge_noise_rate",
+    "feature_scores",
     "graph_scores",
     "mean_average_precision",
     "mean_inverse_negative_penalty",

@@ -135,17 +135,17 @@ def reid_scores(
 
     Returns
     -------
-    IdentityScores: map, minp, and cmc_ of each rank.
+    IdentityScores: map, cmc_ of each rank, minp.
 
     Examples
     --------
     >>> ranking = [[0, 1, 2, 3], [2, 0, 3, 1]]
     >>> reid_scores(ranking, [7, 8], [7, 7, 8, 8], ranks=[1]).values()
-    {'map': 0.9166666666666666, 'minp': 0.8333333333333333, 'cmc_1': 1.0}
+    {'map': 0.9166666666666666, 'cmc_1': 1.0, 'minp': 0.8333333333333333}
     """
     found = reid_queries(ranking, query_labels, gallery_labels, query_cameras, gallery_cameras)
-    scores = dict(map=found.average_precision, minp=found.inverse_penalty)
-    return _means_over_queries(found.classes, scores | _matched(found.first_rank, ranks))
+    scores = dict(map=found.average_precision) | _matched(found.first_rank, ranks)
+    return _means_over_queries(found.classes, scores | dict(minp=found.inverse_penalty))
 
 
 def graph_scores(

@@ -256,12 +256,23 @@ def cmc_of(first_rank: NDArray[np.float64], top: int) -> NDArray[np.float64]:
 
 def _query_rows(n: int, queries: ArrayLike | None, n_queries: int | None, seed: int) -> NDArray[np.int64]:
     rows = np.arange(n) if queries is None else _rows(np.asarray(queries), n)
-    if n_queries is not None:
-        check_whole("n_queries", n_queries)
-        check_seed(seed)
-        if n_queries < len(rows):
-            return np.sort(np.random.default_rng(seed).choice(rows, n_queries, replace=False))
-    return rows
+    return draw_queries(rows, n_queries, seed)
+
+
+def draw_queries(rows: NDArray[np.int64], n_queries: int | None, seed: int) -> NDArray[np.int64]:
+    """Return n_queries of the rows, drawn with the seed, in their order; None: all of them.
+
+    >>> draw_queries(np.arange(5), 6, seed=0)
+    Traceback (most recent call last):
+    kinfolk.InputError: n_queries is 6, but there are only 5 queries to draw from
+    """
+    if n_queries is None:
+        return rows
+    check_whole("n_queries", n_queries)
+    check_seed(seed)
+    if n_queries > len(rows):
+        raise InputError(f"n_queries is {n_queries:,}, but there are only {len(rows):,} queries to draw from")
+    return np.sort(np.random.default_rng(seed).choice(rows, n_queries, replace=False))
 
 
 def _rows(queries: NDArray, n: int) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ LEARNING_RATE = 3e-4
 THETA_LEARNING_RATE = 0.02  # thetas start at up to 15 and have further to go than weights near the identity
 TEMPERATURE = 0.1  # of the contrastive loss, its default
 VALIDATE_EVERY = 50
+VALIDATION_QUERIES = 1000  # at most
 HELD_BACK = 0.25  # share of the identities
 
 
@@ -59,7 +60,8 @@ def train_fast(
 
     def validate() -> float:
         Z = encode_all(encoder, X, g.indices[:, :k], None)
-        return mean_average_precision(Z, classes, queries=validation_rows, n_queries=1000)
+        n_queries = min(VALIDATION_QUERIES, len(validation_rows))
+        return mean_average_precision(Z, classes, queries=validation_rows, n_queries=n_queries)
 
     def schedule(step: int) -> float:
         return 0.5 * (1 + math.cos(math.pi * step / steps))
