@@ -47,6 +47,8 @@ def test_a_file_that_is_there_is_not_reserved_again(tmp_path: Path) -> None:
 
 
 def test_every_way_in_which_libraries_say_that_a_disk_is_full() -> None:
+    wrapped = InputError("the tensors cannot be written")
+    wrapped.__cause__ = RuntimeError("No space left on device (os error 28)")
     hidden = ValueError("cannot close")
     hidden.__context__ = OSError(errno.EDQUOT, "Disk quota exceeded")
     for error in (
@@ -54,6 +56,7 @@ def test_every_way_in_which_libraries_say_that_a_disk_is_full() -> None:
         OSError("701696 requested and 524256 written"),
         RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)"),
         hidden,
+        wrapped,
     ):
         assert is_full(error)
         with pytest.raises(DiskFullError, match="x cannot be written: the disk is full"), writing(Path("x")):

@@ -71,6 +71,19 @@ def test_existing_targets_need_force(tmp_path: Path) -> None:
     assert content(tmp_path) == {"a.txt": "new"}
 
 
+def test_a_file_may_be_read_by_those_who_may_read_any_new_one_or_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "any").touch()
+    for _ in range(2):
+        with replacing(tmp_path / "a.txt", force=True) as temporary:
+            temporary.write_text("whole")
+            temporary.chmod(0o600)
+        assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "any").stat().st_mode
+    (tmp_path / "a.txt").chmod(0o640)
+    with replacing(tmp_path / "a.txt", force=True) as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+
+
 def test_a_file_that_appears_meanwhile_is_not_replaced_without_force(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already"), replacing(tmp_path / "a.txt") as temporary:
         temporary.write_text("mine")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kinfolk._core.errors import DiskFullError, InputError
+from kinfolk._core.errors import DiskFullError, InputError, KinfolkError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # what the libraries say where they hide the number of the error; the first is numpy's "8192 requested and 512 written"
@@ -30,12 +30,12 @@ def writing(target: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (DiskFullError, InputError):
+    except DiskFullError:
         raise
     except Exception as error:
         if is_full(error):
             raise DiskFullError(f"{target} cannot be written: the disk is full") from error
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and not isinstance(error, KinfolkError) and error.errno is not None:
             raise InputError(f"{target} cannot be written: {error.strerror or error}") from error
         raise
 

@@ -17,6 +17,7 @@ from kinfolk._core.manifest import MANIFEST, Manifest, read_manifest, with_files
 from kinfolk._core.outputs import (
     ATTEMPTS,
     COMMIT,
+    LOCK,
     absolute,
     check_target,
     claim,
@@ -71,7 +72,8 @@ def replacing_together(paths: Sequence[str | os.PathLike[str]], force: bool = Fa
         try:
             with writing(targets[0]):
                 yield temporaries
-                for temporary in temporaries:
+                for temporary, target in zip(temporaries, targets, strict=True):
+                    _set_mode(temporary, target if target.is_file() else work / LOCK)
                     flush_to_disk(temporary)
                 for path in paths:
                     refuse_existing(path, force)
@@ -222,6 +224,12 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if file.stat().st_size == 0:
         raise InputError(f"{file} is empty (0 bytes)")
     return file
+
+
+def _set_mode(file: Path, like: Path) -> None:
+    """Let those read a file who may read another; safetensors writes for the owner alone."""
+    with suppress(OSError):  # a file system without modes
+        file.chmod(like.stat().st_mode & 0o777)
 
 
 def _settle_all(folder: Path) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from kinfolk._core.disk import reserve, writing
+from kinfolk._core.disk import refuse_full_disk, reserve, writing
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing, replacing_folder
 from kinfolk._core.outputs import claim
@@ -99,7 +99,8 @@ class PartialGraph:
     ) -> Iterator[PartialGraph]:
         """Start, or take up what an interrupted run with the same fingerprint left; others wait until the block ends.
 
-        The space of all rows is reserved here: a disk that is too small is refused before the work.
+        The space of all rows is reserved here, and an `.npz`, which is a second copy, must have space beside it: a disk
+        that is too small is refused before the work.
         """
         with claim(target, force=force, kind=graph_kind(target), inputs=inputs) as work:
             folder = work / "partial"
@@ -107,7 +108,7 @@ class PartialGraph:
             if done:
                 order = np.load(folder / ORDER)
             else:
-                _begin(folder, order, k)
+                _begin(folder, order, k, copies=1 if graph_kind(target) else 2)
             arrays = [np.load(folder / f"{name}.npy", mmap_mode="r+") for name in ARRAYS]
             yield cls(folder, Path(target), arrays[0], arrays[1], order, fingerprint, done)
 
@@ -133,9 +134,11 @@ class PartialGraph:
         shutil.rmtree(self.folder)
 
 
-def _begin(folder: Path, order: NDArray[np.int64], k: int) -> None:
+def _begin(folder: Path, order: NDArray[np.int64], k: int, copies: int) -> None:
     """Make the files of a new graph, their space reserved."""
     _clear(folder)
+    bytes_of_an_edge = sum(np.dtype(dtype).itemsize for dtype in ARRAYS.values())
+    refuse_full_disk(folder.parent, copies * len(order) * k * bytes_of_an_edge)
     try:
         with writing(folder):
             folder.mkdir()
