@@ -175,3 +175,22 @@ def test_words_are_numbered(texts: list[str]) -> None:
 def test_texts_that_only_look_like_numbers_stay_apart() -> None:
     assert len(integer_labels(["12_3", "1_23"])[1]) == 2
     assert len(integer_labels(["12345678901234567890", "1"])[1]) == 2
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        dict(names=["a", "b\udcff"]),
+        dict(part_index=[0, 1], part_names=("train", "\ud800")),
+        dict(labels=[0, 1], label_names=("x", "\udfff")),
+    ],
+)
+def test_half_characters_are_refused_since_no_file_can_hold_them(columns):
+    with pytest.raises(InputError, match=r"row 1 is .*not valid Unicode"):
+        FeatureSet(np.eye(2), **columns)
+
+
+def test_other_letters_are_names():
+    names = ["", "田中 😀", "=cmd", "\x1b[0m", "e\u0301"]
+    assert FeatureSet(np.eye(5), names=names).names.tolist() == names
+    assert FeatureSet(np.eye(2), names=np.array(["", ""])).names.tolist() == ["", ""]

@@ -85,6 +85,9 @@ class FeatureSet:
                 object.__setattr__(self, name, _column(name, value, dtype, len(features)))
         object.__setattr__(self, "part_names", tuple(self.part_names))
         object.__setattr__(self, "label_names", tuple(self.label_names))
+        for name in ("part_names", "label_names"):
+            if getattr(self, name):
+                _refuse_half_characters(name, np.array(getattr(self, name), dtype=np.str_))
         object.__setattr__(self, "enhanced", bool(self.enhanced))
         self._check_names("part_index", self.part_names, lowest=0)
         if self.label_names:
@@ -327,7 +330,20 @@ def _column(name: str, value: ArrayLike, dtype: type, rows: int) -> NDArray[Any]
         raise InputError(f"{name} must be {dtype.__name__}, not {column.dtype}")
     if dtype is np.int64 and column.dtype.kind in "uf" and rows and float(np.abs(column).max()) >= 2.0**63:
         raise InputError(f"{name}: row {np.abs(column).argmax()} is too large for a 64-bit integer")
+    if dtype is np.str_:
+        _refuse_half_characters(name, column)
     return column.astype(dtype, copy=False)
+
+
+def _refuse_half_characters(name: str, texts: NDArray[np.str_]) -> None:
+    """Refuse texts that no file can hold as UTF-8, such as those of file names in another encoding."""
+    letters = np.ascontiguousarray(texts).view(np.uint32) if texts.dtype.itemsize else np.empty(0, dtype=np.uint32)
+    halves = np.flatnonzero((letters >= 0xD800) & (letters <= 0xDFFF))
+    if len(halves):
+        row = halves[0] * len(texts) // len(letters)
+        raise InputError(
+            f"{name}: row {row} is {str(texts[row])!r}, which is not valid Unicode: it holds half a character"
+        )
 
 
 def _more(bad: NDArray[np.int64]) -> str:

@@ -21,3 +21,9 @@ def test_every_line_has_as_many_cells_as_the_head(columns):
 
 def test_a_table_without_rows_is_not_measured_yet():
     assert markdown(["a"], []) == NOT_YET
+
+
+def test_html_in_a_cell_is_text():
+    table = markdown(["<b>set</b>", "mAP"], [["<script>alert(1)</script>\nx & y", "**1**"]])
+    assert "<script" not in table and "&lt;script>alert(1)&lt;/script> x &amp; y" in table
+    assert "**1**" in table and len(table.splitlines()) == 3

@@ -96,3 +96,16 @@ def test_a_bar_in_a_cell_is_no_column():
     table = Table(data="x", head=("", "P(a|b)"), rows=(("a", "**1**"),), made="1 cells.")
     assert markdown_table(table, "T").splitlines()[4] == "|  | P(a\\|b) |"
     assert markdown_table(table, "T").endswith("| a | **1** |\n\n1 cells.\n")
+
+
+def test_html_in_the_name_of_a_set_is_text(tmp_path):
+    table = Table(data="<img src=x>", head=("", "mAP"), rows=(("<b>raw</b>", "1"),), made="by <i>me</i>")
+    files = export_run([ExperimentResult(name="table2", title="<h1>T</h1>", about="", tables=(table,))], tmp_path)
+    text = next(file for file in files if file.suffix == ".md").read_text()
+    assert "<" not in text and "&lt;img src=x>" in text
+
+
+def test_sets_with_long_names_have_files_of_their_own(tmp_path):
+    tables = tuple(Table(data="é" + "x" * 250 + end, head=("",), rows=(("raw",),)) for end in "ab")
+    files = export_run([ExperimentResult(name="table2", title="", about="", tables=tables)], tmp_path)
+    assert len(set(files)) == 4 and all(file.is_file() and len(file.name) < 120 for file in files)

@@ -30,7 +30,10 @@ def train(
     attention: Attention = "band",
     base: Base = "gcn",
     layers: Layers = 1,
-    recipe: Annotated[str, typer.Option(help="fast, or paper: the paper's network, loss and optimiser.")] = "fast",
+    recipe: Annotated[
+        str,
+        typer.Option(help="fast, or paper: the paper's network, loss and optimiser (its bits follow OMP_NUM_THREADS)."),
+    ] = "fast",
     steps: Annotated[
         int | None, typer.Option(help="Training steps of the sub-graph models.", callback=options.whole())
     ] = None,

@@ -71,7 +71,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     method : of the neighbour search, see `knn_graph`.
     checkpoint_dir : training continues from here after an interruption; a log is written there too.
     tensorboard : also log for TensorBoard.
-    random_state : the same number gives the same bits on one machine.
+    random_state : the same number gives the same bits on one machine; with recipe="paper", whose sums torch divides
+        among the threads, also for the same OMP_NUM_THREADS.
     show_progress : bars on a terminal.
     verbose : say on standard error what is done, and how long.
 

@@ -21,8 +21,17 @@ def spread(values: Sequence[float] | None, sign: bool = False, digits: int = 1) 
     return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
 
 
+def without_html(text: str) -> str:
+    """Return a text of one line that a Markdown page shows as it is, though it holds HTML: names of sets may.
+
+    >>> without_html("<img src=x>")
+    '&lt;img src=x>'
+    """
+    return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").splitlines())
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table, its first column to the left.
+    """Return a Markdown table, its first column to the left; HTML in a cell is text.
 
     >>> print(markdown(["set", "mAP"], [["digits", "66.0"]]))
     | set | mAP |
@@ -32,5 +41,5 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return NOT_YET
     lines = [head, *rows]
-    text = ["| " + " | ".join(line) + " |" for line in lines]
+    text = ["| " + " | ".join(map(without_html, line)) + " |" for line in lines]
     return "\n".join([text[0], "|---|" + "---:|" * (len(head) - 1), *text[1:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from kinfolk._core.files import added, adding, record, replacing
 from kinfolk._core.outputs import refuse_existing
-from kinfolk.experiments.markdown import markdown
+from kinfolk.experiments.markdown import markdown, without_html
 from kinfolk.experiments.results import ExperimentResult, Table
 from kinfolk.report.charts import draw_chart
 from kinfolk.report.checks import refuse_misfits
@@ -39,6 +40,7 @@ LATEX = {
 }
 
 Write = Callable[[Path], object]
+LONGEST_STEM = 100  # characters: with suffix and the name of a temporary file within the 143 that some systems take
 KIND = "figures"  # in the manifest of the folder
 
 
@@ -108,7 +110,8 @@ def latex(text: str) -> str:
 def markdown_table(table: Table, title: str) -> str:
     """Return a table for a Markdown page, with its title and its origin."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (table.head, *table.rows)]
-    parts = [f"## {title}" if title else "", f"**{table.data}**", markdown(cells[0], cells[1:]), table.made]
+    name, made, heading = map(without_html, (table.data, table.made, title))
+    parts = [f"## {heading}" if heading else "", f"**{name}**", markdown(cells[0], cells[1:]), made]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -132,12 +135,18 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def _slug(name: str) -> str:
-    """Return a name that is safe in every folder.
+    """Return a name that is safe in every folder; of a long one the beginning, and a hash of the whole.
 
     >>> _slug("table3-celeb_like (generated)"), _slug("../../etc"), _slug("…")
     ('table3-celeb_like-generated', 'etc', 'unnamed')
+    >>> len(_slug("a" * 300)), _slug("a" * 300) == _slug("a" * 301)
+    (100, False)
     """
-    return re.sub(r"\W+", "-", name, flags=re.ASCII).strip("-") or "unnamed"
+    slug = re.sub(r"\W+", "-", name, flags=re.ASCII).strip("-") or "unnamed"
+    if len(slug) <= LONGEST_STEM:
+        return slug
+    digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
+    return f"{slug[: LONGEST_STEM - len(digest) - 1]}-{digest}"
 
 
 def _free_stem(stem: Path, suffixes: tuple[str, ...], taken: Iterable[Path]) -> Path:
