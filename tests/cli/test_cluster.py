@@ -207,3 +207,23 @@ def test_settings_are_what_they_are_declared_to_be(kinfolk, tmp_path):
     told = ["--set", "guard=1", "--set", "threshold=auto", "--set", "max_size=none", "--set", "similarity=sim_m"]
     code, _, err = kinfolk("cluster", tmp_path / "digits.npz", "-o", tmp_path / "c.csv", "--method", "gcut", *told)
     assert code == 0, err
+
+
+def test_safe_cells_are_no_formulas_and_are_read_back(kinfolk, tmp_path):
+    names = ["=1+1", "+x", "-y", "@z", "\tt", "plain"]
+    X = np.eye(3).repeat(2, axis=0) + 0.1
+    kf.FeatureSet(X, labels=[0, 0, 1, 1, 2, 2], names=names).save(tmp_path / "x.npz")
+    command = ["cluster", tmp_path / "x.npz", "-m", "gcut", "-k", 2, "--threshold", 0.9, "-o"]
+    assert kinfolk(*command, tmp_path / "safe.csv", "--safe-cells")[0] == 0
+    cells = [line[0] for line in csv.reader((tmp_path / "safe.csv").read_text().splitlines())]
+    assert cells == ["id", "'=1+1", "'+x", "'-y", "'@z", "'\tt", "plain"]
+    code, out, _ = kinfolk("evaluate", tmp_path / "x.npz", "--clusters", tmp_path / "safe.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["scores"]["clusters"]["pairwise_f"]["value"] == 1
+
+
+def test_clusters_given_for_features_are_refused_by_name(kinfolk, tmp_path):
+    for header in ("id,cluster,confidence,second,is_medoid", "name,cluster", "row,cluster"):
+        (tmp_path / "c.csv").write_text(f"{header}\n0,1,2,3,4\n")
+        code, _, err = kinfolk("cluster", tmp_path / "c.csv", "-o", tmp_path / "out.csv")
+        assert code == 2 and "c.csv holds clusters" in err

@@ -83,9 +83,10 @@ class _Compiling(event.Listener):
         self._open = threading.local()  # of each thread: kernels that kernels call are compiled inside
 
     def on_start(self, event: Any) -> None:
-        shown = stage("compiling, once") if _is_ours(event) else nullcontext()
+        stages = self._open.__dict__.setdefault("stages", [])
+        shown = stage("compiling, once") if _is_ours(event) and not stages else nullcontext()
         shown.__enter__()
-        self._open.__dict__.setdefault("stages", []).append(shown)
+        stages.append(shown)
 
     def on_end(self, event: Any) -> None:
         self._open.stages.pop().__exit__(None, None, None)
