@@ -27,7 +27,7 @@ $(DEMO): pyproject.toml constraints.txt | $(BIN)/python
 
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing everything into $(VENV) (a minute or two) ..."
-	@$(PIP) -e '.[train,report,parquet,hdf5,pyg,networkx,infomap,leiden,dev,docs,bench]'
+	@$(PIP) -e '.[train,report,parquet,hdf5,pyg,networkx,pandas,infomap,leiden,dev,docs,bench]'
 	@touch $(DEMO) $@
 
 demo: $(DEMO)  ## Run the main job on data that is already here, and write a report

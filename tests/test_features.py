@@ -194,3 +194,106 @@ def test_other_letters_are_names():
     names = ["", "田中 😀", "=cmd", "\x1b[0m", "e\u0301"]
     assert FeatureSet(np.eye(5), names=names).names.tolist() == names
     assert FeatureSet(np.eye(2), names=np.array(["", ""])).names.tolist() == ["", ""]
+
+
+def whole_set():
+    return FeatureSet(
+        np.arange(1.0, 9.0).reshape(4, 2),
+        labels=[0, 1, 1, -1],
+        label_names=("ann", "bob"),
+        cameras=[1, 2, 3, 4],
+        names=["a", "b", "c", "d"],
+        query=[True, False, False, True],
+        part_index=[0, 0, 1, 1],
+        part_names=("train", "test"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        (slice(1, 3), ["b", "c"]),
+        (np.array([True, False, False, True]), ["a", "d"]),
+        ([True, False, False, True], ["a", "d"]),
+        ([3, 0], ["d", "a"]),
+        (np.array([-1]), ["d"]),
+        (2, ["c"]),
+        (slice(None, None, -1), ["d", "c", "b", "a"]),
+    ],
+)
+def test_rows_are_chosen_as_those_of_an_array(rows, names):
+    fs = whole_set()
+    chosen = fs[rows]
+    assert chosen.names.tolist() == names
+    assert chosen.label_names == fs.label_names
+    np.testing.assert_array_equal(chosen.features, np.atleast_2d(fs.features[rows]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"), [("test", r"fs.part\(name\)"), ([True], "mask of 4"), ([0.5], "chosen by")]
+)
+def test_rows_that_cannot_be_chosen(rows, message):
+    with pytest.raises(InputError, match=message):
+        whole_set()[rows]
+
+
+def test_a_set_is_an_array_and_a_sequence_of_its_rows():
+    fs = whole_set()
+    np.testing.assert_array_equal(np.asarray(fs), fs.features)
+    assert np.asarray(fs, dtype=np.float64).dtype == np.float64
+    assert [one.names[0] for one in fs] == ["a", "b", "c", "d"]
+
+
+def test_joined_sets_have_the_rows_of_both():
+    fs = whole_set()
+    joined = FeatureSet.concat([fs[:1], fs[1:]])
+    for field in ("features", "labels", "cameras", "names", "query", "part_index"):
+        np.testing.assert_array_equal(getattr(joined, field), getattr(fs, field))
+    assert (joined.label_names, joined.part_names) == (fs.label_names, fs.part_names)
+
+
+def test_labels_and_parts_are_joined_by_name():
+    one = FeatureSet([[1.0], [2.0]], labels=[0, 1], label_names=("b", "c"), part_index=[0, 0], part_names=("x",))
+    two = FeatureSet([[1.0], [2.0]], labels=[0, -1], label_names=("a",), part_index=[1, 0], part_names=("x", "y"))
+    joined = FeatureSet.concat([one, two])
+    assert (joined.labels.tolist(), joined.label_names) == ([1, 2, 0, -1], ("a", "b", "c"))
+    assert (joined.part_index.tolist(), joined.part_names) == ([0, 0, 1, 0], ("x", "y"))
+
+
+def test_rows_without_labels_are_unknown_among_others():
+    joined = FeatureSet.concat([FeatureSet([[1.0]], labels=[7]), FeatureSet([[2.0]]), FeatureSet([[2.0]], labels=[7])])
+    assert joined.labels.tolist() == [7, -1, 7]
+    assert FeatureSet.concat([FeatureSet([[1.0]])]).labels is None
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (dict(features=[[1.0, 2.0]]), "set 1 has 2 dimensions, set 0 has 1"),
+        (dict(cameras=[1]), "set 1 has cameras, set 0 has none"),
+        (dict(names=["a"]), "set 1 has names, set 0 has none"),
+        (dict(part_index=[0], part_names=("a",)), "set 1 has part_index, set 0 has none"),
+        (dict(labels=[0], label_names=("a",)), "labels of some sets are texts, those of others numbers"),
+        (dict(enhanced=True), "only one is enhanced"),
+    ],
+)
+def test_sets_that_cannot_be_joined(other, message):
+    with pytest.raises(InputError, match=message):
+        FeatureSet.concat([FeatureSet([[1.0]], labels=[0]), FeatureSet(**({"features": [[1.0]]} | other))])
+    with pytest.raises(InputError, match="no sets to join"):
+        FeatureSet.concat([])
+
+
+def test_no_text_acts_in_a_notebook():
+    fs = FeatureSet(
+        np.ones((9, 6)),
+        names=["<script>"] * 9,
+        labels=[0] * 9,
+        label_names=("<b>",),
+        part_index=[0] * 9,
+        part_names=("<i>&",),
+    )
+    page = fs._repr_html_()
+    assert page.count("&lt;script&gt;") == 5
+    assert "FeatureSet(9 x 6, 1 classes, parts &lt;i&gt;&amp; 9)" in page
+    assert not any(tag in page for tag in ("<script>", "<b>", "<i>"))

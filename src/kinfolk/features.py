@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, Protocol, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.frames import is_frame, is_series, matrix_of, pandas_frame, values_of
 
 
 class Tensor(Protocol):
@@ -29,6 +31,8 @@ BLOCK_BYTES = 64 << 20  # size of the blocks in which memory-mapped features are
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 # the function behind FeatureSet.save, registered by `kinfolk.formats`, a layer above this module
 _save: list[Callable[[FeatureSet, str | os.PathLike[str], bool], None]] = []
+_from_table: list[Callable[..., FeatureSet]] = []  # likewise behind FeatureSet.from_table
+ROWS_SHOWN, COLUMNS_SHOWN = 5, 4  # in a notebook
 ROW_FIELDS = ("labels", "cameras", "names", "query", "part_index")
 
 
@@ -103,8 +107,71 @@ class FeatureSet:
                 f"{field}: row {bad[0]} is {numbers[bad[0]]}, but there are only {len(names)} names for it"
             )
 
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        name_column: str | None = None,
+        label_column: str | None = None,
+        feature_columns: str | Sequence[str] | None = None,
+    ) -> FeatureSet:
+        """Return the set of a table of pandas, polars or pyarrow: names, labels and so on are told by their titles.
+
+        The features are a column of vectors, or the columns of numbers that are left; `taken_from` says what was taken
+        for what. The index of a pandas table is the names, unless a column has them or it only counts the rows.
+
+        Parameters
+        ----------
+        table : a DataFrame or a pyarrow Table.
+        name_column, label_column : titles of these columns, where they are not recognised (docs/formats.md).
+        feature_columns : titles, globs such as "f*" and ranges such as "f0:f127".
+        """
+        return _from_table[0](table, name_column, label_column, feature_columns)
+
+    @staticmethod
+    def concat(sets: Sequence[FeatureSet]) -> FeatureSet:
+        """Return one set of the rows of several, in their order.
+
+        Labels and parts are the same where their names are, or where the sets have no names of labels, their numbers;
+        rows of a set without labels have the label -1, unknown. Cameras, names, queries and parts must be known in all
+        sets or in none.
+
+        Parameters
+        ----------
+        sets : with vectors of the same dimension.
+
+        Examples
+        --------
+        >>> a = FeatureSet(np.eye(2), labels=[0, 1], label_names=("ann", "bob"))
+        >>> b = FeatureSet(np.eye(2), labels=[0, 1], label_names=("bob", "cid"))
+        >>> both = FeatureSet.concat([a, b])
+        >>> both.labels, both.label_names
+        (array([0, 1, 1, 2]), ('ann', 'bob', 'cid'))
+        """
+        return _concat(list(sets))
+
     def __len__(self) -> int:
         return len(self.features)
+
+    def __getitem__(self, rows: int | Sequence[int] | Rows) -> FeatureSet:
+        """Return the chosen rows as a set: a slice, a mask, row numbers, or one of them.
+
+        >>> fs = FeatureSet(np.eye(3), labels=[5, 6, 7])
+        >>> fs[1:].labels, fs[fs.labels != 6].labels, fs[[2, 0]].labels, fs[-1].labels
+        (array([6, 7]), array([5, 7]), array([7, 5]), array([7]))
+        """
+        if isinstance(rows, slice):
+            return self.take(rows)
+        chosen = np.asarray(rows)
+        if chosen.dtype.kind not in "biu" or chosen.ndim > 1:
+            raise InputError("rows are chosen by a slice, a mask or row numbers; fs.part(name) returns a part")
+        if chosen.dtype.kind == "b" and chosen.shape != (len(self),):
+            raise InputError(f"a mask of {len(self)} rows was expected, the shape is {chosen.shape}")
+        return self.take(np.atleast_1d(np.arange(len(self))[chosen]))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.features, dtype=dtype, copy=copy)
 
     @property
     def dim(self) -> int:
@@ -150,6 +217,41 @@ class FeatureSet:
         """Write the set in the format of the suffix of `path`: see `kinfolk.formats.save`."""
         _save[0](self, path, force)
 
+    def to_pandas(self) -> Any:
+        """Return the set as a DataFrame with the names as its index; `from_table` gives the set back.
+
+        The columns are label, camera, query, part, enhanced where known, then f0, f1, ... It needs pandas
+        (`pip install "kinfolk[pandas]"`).
+        """
+        known = self._readable()
+        index = known.pop("name", None)
+        features = np.asarray(self.features)
+        columns = known | {f"f{number}": features[:, number] for number in range(self.dim)}
+        return pandas_frame(columns, None if index is None else index.tolist())
+
+    def _readable(self) -> dict[str, NDArray[Any]]:
+        """Return the known columns as people read them: texts for labels that have names, and for parts."""
+        labels: NDArray[Any] | None = self.labels
+        if labels is not None and self.label_names:
+            labels = np.array([*self.label_names, None], dtype=object)[labels]  # -1, unknown, is the None at the end
+        parts = None if self.part_index is None else np.array(self.part_names, dtype=np.str_)[self.part_index]
+        marked = np.full(len(self), True) if self.enhanced else None
+        known = dict(label=labels, camera=self.cameras, query=self.query, part=parts, enhanced=marked, name=self.names)
+        return {title: column for title, column in known.items() if column is not None}
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as HTML, for notebooks; every text is escaped."""
+        shown = self[:ROWS_SHOWN]
+        known = shown._readable()
+        known |= {f"f{number}": shown.features[:, number].round(4) for number in range(min(self.dim, COLUMNS_SHOWN))}
+        head = "".join(f"<th>{title}</th>" for title in ("", *known)) + "<th>...</th>" * (self.dim > COLUMNS_SHOWN)
+        rows = [
+            "".join(f"<td>{escape(str(cell))}</td>" for cell in (number, *cells))
+            for number, cells in enumerate(zip(*known.values(), strict=True))
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><caption>{escape(repr(self))}</caption><tr>{head}</tr>{body}</table>"
+
     def __repr__(self) -> str:
         facts = [f"{len(self):,} x {self.dim}"]
         if self.labels is not None:
@@ -174,6 +276,11 @@ def register_save(save: Callable[[FeatureSet, str | os.PathLike[str], bool], Non
     _save[:] = [save]
 
 
+def register_from_table(from_table: Callable[..., FeatureSet]) -> None:
+    """Make `from_table` the function behind `FeatureSet.from_table`."""
+    _from_table[:] = [from_table]
+
+
 def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     """Return features as an (n, d) array of real numbers, without a copy where possible.
 
@@ -192,7 +299,12 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     if hasattr(X, "detach"):  # a torch tensor, without importing torch
         tensor: Any = X.detach().cpu()
         X = (tensor.float() if not tensor.dtype.is_floating_point or tensor.dtype.itemsize == 2 else tensor).numpy()
-    matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if is_frame(X):
+        matrix = matrix_of(X)
+    elif is_series(X):
+        matrix = values_of(X, getattr(X, "name", "features"))
+    else:
+        matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
     if matrix.dtype.kind not in "fiu":
         raise InputError(
             f"features must be real numbers, not {matrix.dtype} (object arrays and pickles are never loaded)"
@@ -312,6 +424,55 @@ def integer_labels(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, 
         return np.array([int(t) for t in texts], dtype=np.int64), ()
     names, numbers = np.unique(np.asarray(texts, dtype=np.str_), return_inverse=True)
     return numbers.astype(np.int64), tuple(str(n) for n in names)
+
+
+def _concat(sets: list[FeatureSet]) -> FeatureSet:
+    if not sets:
+        raise InputError("no sets to join: at least one is needed")
+    first = sets[0]
+    for number, other in enumerate(sets):
+        if other.dim != first.dim:
+            raise InputError(f"set {number} has {other.dim} dimensions, set 0 has {first.dim}: they cannot be joined")
+        if other.enhanced != first.enhanced:
+            raise InputError(f"of set {number} and set 0 only one is enhanced: they cannot be joined")
+        for field in ROW_FIELDS[1:]:
+            if (getattr(other, field) is None) != (getattr(first, field) is None):
+                without, having = (number, 0) if getattr(other, field) is None else (0, number)
+                raise InputError(f"set {having} has {field}, set {without} has none: add or remove them first")
+    columns: dict[str, Any] = {
+        field: np.concatenate([getattr(one, field) for one in sets])
+        for field in ("cameras", "names", "query")
+        if getattr(first, field) is not None
+    }
+    if first.part_index is not None:
+        names = tuple(dict.fromkeys(name for one in sets for name in one.part_names))
+        numbers = [_renumbered(one.part_index, one.part_names, names) for one in sets if one.part_index is not None]
+        columns |= dict(part_index=np.concatenate(numbers), part_names=names)
+    return FeatureSet(
+        np.concatenate([one.features for one in sets]), **columns, **_joined_labels(sets), enhanced=first.enhanced
+    )
+
+
+def _joined_labels(sets: list[FeatureSet]) -> dict[str, Any]:
+    """Return labels and their names: the same name is the same label, and without names the same number."""
+    known = [one for one in sets if one.labels is not None and (one.labels >= 0).any()]
+    if all(one.labels is None for one in sets):
+        return {}
+    if len({bool(one.label_names) for one in known}) > 1:
+        raise InputError("the labels of some sets are texts, those of others numbers: they cannot be told apart")
+    names = tuple(sorted({name for one in known for name in one.label_names}))
+    labels = [
+        np.full(len(one), -1) if one.labels is None else _renumbered(one.labels, one.label_names, names) for one in sets
+    ]
+    return dict(labels=np.concatenate(labels), label_names=names)
+
+
+def _renumbered(numbers: NDArray[np.int64], old: tuple[str, ...], new: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return numbers of old names as numbers of new ones; -1 stays, and without names every number does."""
+    if not old or not new:
+        return numbers
+    places = {name: place for place, name in enumerate(new)}
+    return np.array([*(places.get(name, -1) for name in old), -1])[numbers]
 
 
 def _column(name: str, value: ArrayLike, dtype: type, rows: int) -> NDArray[Any]:

@@ -3,6 +3,9 @@
 import inspect
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from sklearn.base import clone
@@ -43,6 +46,28 @@ def test_every_kind_of_input_gives_the_same_labels(clusterer):
     for same in (torch.from_numpy(X), kf.FeatureSet(X), X * 3.0):
         np.testing.assert_array_equal(clusterer.fit_predict(same), labels)
     assert np.array_equal(clone(clusterer).fit_predict(X), clusterer.fit_predict(X))  # the same every time
+
+
+TITLES = [f"f{number}" for number in range(12)]
+
+
+@every
+def test_tables_give_the_same_labels_and_keep_their_columns(clusterer):
+    X, _ = blobs()
+    clusterer = clone(clusterer)
+    labels, found = clusterer.fit(X).labels_, clusterer.predict(X)
+    tables = pd.DataFrame(X, columns=TITLES), pl.DataFrame(X, schema=TITLES), pa.table(list(X.T), names=TITLES)
+    for table in tables:
+        np.testing.assert_array_equal(clusterer.fit_predict(table), labels)
+        assert clusterer.feature_names_in_.tolist() == TITLES
+        assert clusterer.n_features_in_ == 12
+        np.testing.assert_array_equal(clusterer.predict(table), found)
+    with pytest.raises(kf.InputError, match="same order as they were in fit"):
+        clusterer.predict(tables[0][TITLES[::-1]])
+    with pytest.raises(kf.InputError, match="column 'name' holds no numbers"):
+        clusterer.fit(tables[0].assign(name="a"))
+    np.testing.assert_array_equal(clusterer.fit_predict(pd.DataFrame({"vector": list(X)})), labels)
+    assert not hasattr(clusterer, "feature_names_in_")
 
 
 @pytest.mark.parametrize("clusterer", ON_GRAPH, ids=lambda c: type(c).__name__)

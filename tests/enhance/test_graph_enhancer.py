@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from sklearn.base import clone
@@ -207,6 +209,28 @@ def test_features_may_come_in_any_form(data, tmp_path):
         np.testing.assert_array_equal(e.transform(form, reference=form), e.transform(X, reference=X))
     for form in (np.asfortranarray(X), X.tolist(), 3 * X.astype(float)):
         np.testing.assert_allclose(quiet(k=8).fit(form).transform(form), e.transform(X), atol=1e-5)
+
+
+def test_tables_keep_their_columns(data):
+    X = data[0][:40]
+    titles = [f"f{number}" for number in range(X.shape[1])]
+    table = pd.DataFrame(X, columns=titles, index=[f"{number}.jpg" for number in range(40)])
+    enhancer = GraphEnhancer(k=5).fit(table)
+    assert enhancer.feature_names_in_.tolist() == titles
+    Z = enhancer.transform(table)
+    np.testing.assert_array_equal(Z, GraphEnhancer(k=5).fit(X).transform(X))
+    np.testing.assert_array_equal(enhancer.transform(pa.table(list(X.T), names=titles), reference=table).shape, Z.shape)
+    wrong = table[titles[::-1]]
+    for act in (
+        lambda: enhancer.transform(wrong),
+        lambda: enhancer.transform(table, reference=wrong),
+        lambda: kf.cluster.Kin(enhancer=enhancer).fit(wrong),
+    ):
+        with pytest.raises(kf.InputError, match="same order as they were in fit"):
+            act()
+    assert kf.cluster.Kin(enhancer=enhancer).fit(table).labels_.shape == (40,)
+    named = GraphEnhancer(k=5).set_output(transform="pandas").fit(table).transform(table)
+    assert named.index.equals(table.index)
 
 
 def test_rows_are_never_changed(data):

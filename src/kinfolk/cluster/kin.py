@@ -11,12 +11,13 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels.
 from __future__ import annotations
 
 import logging
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.feature_names import check_columns
 from kinfolk._core.progress import stage
 from kinfolk.cluster._internal.base import Clusterer
 from kinfolk.cluster._internal.potts import group_by_potts
@@ -78,6 +79,11 @@ class Kin(Clusterer):
         fitted = isinstance(self.enhancer, GraphEnhancer)
         if not (fitted or self.enhancer is None or self.enhancer == "auto"):
             raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
+
+    def _remember(self, X: Matrix, matrix: NDArray[Any]) -> None:
+        super()._remember(X, matrix)
+        if isinstance(self.enhancer, GraphEnhancer):
+            check_columns(self.enhancer, X, matrix)
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         Z = self._enhanced(X)

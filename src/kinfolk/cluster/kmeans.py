@@ -89,7 +89,7 @@ class KMeans(Clusterer):
     def predict(self, X: Matrix) -> NDArray[np.int64]:
         """Return the nearest centre of new rows (m, d); with `max_size` the majority of their nearest fitted rows."""
         check_is_fitted(self, "labels_")
-        return _nearest(self.cluster_centers_, X) if self.max_size is None else super().predict(X)
+        return _nearest(self.cluster_centers_, self._new_rows(X)) if self.max_size is None else super().predict(X)
 
 
 def _nearest(centers: NDArray[np.float32], X: Matrix) -> NDArray[np.int64]:

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.extras import require
+from kinfolk._core.feature_names import check_columns, remember_columns
+from kinfolk._core.frames import is_frame
 from kinfolk._core.progress import log_lines, stage
 from kinfolk._core.threads import share_threads
 from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
@@ -21,7 +23,7 @@ from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
 from kinfolk.enhance.with_labels import apply_metric
-from kinfolk.features import Matrix, UnitRows, of_length_one, refuse_enhanced, unit_rows
+from kinfolk.features import Matrix, UnitRows, as_matrix, of_length_one, refuse_enhanced, unit_rows
 from kinfolk.kinship import choose_k
 from kinfolk.kinship.choose_k import (
     CANDIDATES,
@@ -78,6 +80,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Attributes
     ----------
+    n_features_in_, feature_names_in_ : dimensions, and the titles of the columns after a fit on a table.
     k_ : the k of the fit; another set may get another one.
     trained_ : whether labels improved on the label-free form on held-back identities; if not, that one is kept.
     scores_ : mean average precision on held-back identities, of the label-free and the trained form.
@@ -252,7 +255,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         labels = numbered_classes(y, len(unit))
         if len(unit) < 2:
             raise InputError(f"at least 2 rows are needed to find neighbours, not {len(unit)}")
-        self.n_features_in_ = unit.shape[1]
+        remember_columns(self, X, unit)
         self.mean_ = unit.mean(axis=0) if self.recipe == "fast" else np.zeros(unit.shape[1], dtype=np.float32)
         self.metric_: NDArray[np.float32] | None = None
         self.net_ = KinshipNetwork.shipped()
@@ -299,7 +302,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _centred(self, X: Matrix, what: str) -> NDArray[np.float32]:
         refuse_enhanced(X)
-        unit = unit_rows(X)
+        matrix = as_matrix(X)
+        if not isinstance(X, UnitRows):  # those come from another step, which has checked the columns
+            check_columns(self, X, matrix)
+        unit = unit_rows(matrix if is_frame(X) else X)
         if unit.shape[1] != self.n_features_in_:
             raise InputError(f"{what} has {unit.shape[1]} dimensions, the fit had {self.n_features_in_}")
         return of_length_one(unit - self.mean_, unit)

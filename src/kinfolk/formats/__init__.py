@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, steady
-from kinfolk.features import FeatureSet, register_save
+from kinfolk._core.frames import is_frame
+from kinfolk.features import FeatureSet, register_from_table, register_save
 from kinfolk.formats import (
     arrow,
     clip_retrieval,
@@ -39,6 +40,7 @@ from kinfolk.formats._columns import Asked
 from kinfolk.formats._common import COLUMNS, columns, reading
 from kinfolk.formats._labels import attach_labels, find_labels
 from kinfolk.formats._names import attach_names
+from kinfolk.formats.frame import read_frame
 from kinfolk.formats.kf_folder import FolderWriter
 
 __all__ = ["FORMATS", "FolderWriter", "Format", "dropped", "load", "save"]
@@ -197,6 +199,8 @@ def load(
     """
     if dim is not None:
         check_whole("dim", dim)
+    if is_frame(path):
+        raise InputError("a path is expected, not a table: kf.FeatureSet.from_table(table)")
     source = Path(path)
     known = format_of(source)
     if known is PARTS:
@@ -319,4 +323,9 @@ def format_of(path: Path) -> Format:
     )
 
 
+def _from_table(table: Any, *asked: Any) -> FeatureSet:
+    return read_frame(table, Asked(*asked)).validate()
+
+
 register_save(save)
+register_from_table(_from_table)

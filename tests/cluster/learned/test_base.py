@@ -4,6 +4,7 @@ import inspect
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -117,6 +118,18 @@ def test_mistakes_are_named_in_one_sentence(kind, persons, models):
         kind(steps=0.5).fit(train, train.labels)
     with pytest.raises(kf.InputError, match="give it features, not a graph"):
         models[kind].predict(kf.knn_graph(test, 5))
+
+
+@pytest.mark.parametrize("kind", [AdaNets])
+def test_tables_keep_their_columns(kind, persons):
+    train, _ = persons
+    titles = [f"f{number}" for number in range(train.dim)]
+    table = pd.DataFrame(train.features, columns=titles)
+    model = kind(steps=1).fit(table, train.labels)
+    assert model.feature_names_in_.tolist() == titles
+    np.testing.assert_array_equal(model.predict(table), model.fit_predict(table))
+    with pytest.raises(kf.InputError, match="same order as they were in fit"):
+        model.predict(table[titles[::-1]])
 
 
 @every

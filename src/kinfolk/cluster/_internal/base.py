@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.checks import check_finite, check_seed, check_whole, is_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.feature_names import check_columns, remember_columns
+from kinfolk._core.frames import is_frame
 from kinfolk._core.progress import log_lines, stage
 from kinfolk.cluster._internal.medoids import cluster_sums
 from kinfolk.cluster._internal.size_limit import split_large
@@ -66,6 +68,7 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     max_size : no cluster gets larger. Larger ones are split and joined again along their edges, most similar first,
         without the joins that would exceed the limit. None: no limit.
+    n_features_in_, feature_names_in_ : dimensions, and the titles of the columns after a fit on a table.
     labels_ : (n,) clusters numbered by falling size; -1 is noise, where a method has noise.
     verbose : say on standard error what is done, and how long.
     n_clusters_ : number of clusters, without noise.
@@ -99,8 +102,8 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : features (n, d), as an array, a torch tensor or a FeatureSet; or a NeighborGraph, where the method works on
-            a graph.
+        X : features (n, d), as an array, a torch tensor, a FeatureSet or a table of numbers (pandas, polars, pyarrow);
+            or a NeighborGraph, where the method works on a graph.
         y : ignored.
 
         Returns
@@ -134,7 +137,8 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             X._must_be_square("clustered")
         else:
             self.features_ = as_matrix(X)
-            self.n_features_in_ = self.features_.shape[1]
+            self._remember(X, self.features_)
+            X = self.features_ if is_frame(X) else X
         if rows_of(X) == 1:
             if self.features_ is not None:
                 check_rows(self.features_)
@@ -161,6 +165,7 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "labels_")
         if self.features_ is None:
             raise InputError("new rows are compared with features: fit on features instead of a graph to predict")
+        X = self._new_rows(X)
         g = knn_graph(self.features_, min(VOTERS, len(self.features_)), queries=X, show_progress=False)
         votes = self.labels_[g.indices]
         weights = np.maximum(g.similarities, 1e-6) * ((votes >= 0) & (g.similarities >= self._least_similarity()))
@@ -168,6 +173,16 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         support *= weights > 0
         winner = np.take_along_axis(votes, support.argmax(axis=1)[:, None], axis=1)[:, 0]
         return np.where(support.max(axis=1) > 0, winner, -1)
+
+    def _remember(self, X: Matrix, matrix: NDArray[Any]) -> None:
+        """Keep the number of columns and, of a table, their titles; matrix: X as an array."""
+        remember_columns(self, X, matrix)
+
+    def _new_rows(self, X: Matrix) -> Matrix:
+        """Return X after a check of its columns, a table as an array."""
+        matrix = as_matrix(X)
+        check_columns(self, X, matrix)
+        return matrix if is_frame(X) else X
 
     def _least_similarity(self) -> float:
         """Return the cosine below which the method does not join two rows."""

@@ -34,6 +34,7 @@ from torch import nn
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
+from kinfolk._core.feature_names import remember_columns
 from kinfolk._core.progress import log_lines, stage
 from kinfolk._core.schema import Facts, checked
 from kinfolk._core.threads import deal, one_torch_thread, share_threads
@@ -171,7 +172,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
             raise InputError(
                 f"{type(self).__name__} learns from {FEWEST_IDENTITIES} or more identities with two rows, not {pairs}"
             )
-        self.n_features_in_ = unit.shape[1]
+        remember_columns(self, X, unit)
         self.k_ = min(len(unit) - 1, k_for_labelled(classes) if self.k == "auto" else int(self.k))
         share_threads()
         edges = self._learn(self._inputs(unit), classes)
@@ -180,16 +181,20 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
 
     def predict(self, X: Matrix) -> NDArray[np.int64]:
         """Return the clusters of the rows of a new set (n, d), by falling size."""
-        return self._clusters(X)[0]
+        return self._clusters(self._checked_rows(X))[0]
 
     def fit_predict(self, X: Matrix | NeighborGraph, y: ArrayLike | None = None, **_: Any) -> NDArray[np.int64]:
         """Return the clusters of the rows (n, d) and keep them; with labels y the model is fitted to them first."""
         if y is not None:
             self.fit(X, y)
-        self.features_ = self._unit(X)
-        self.labels_, self.graph_ = self._clusters(UnitRows(self.features_))
+        rows = self._checked_rows(X)
+        self.features_ = rows.values
+        self.labels_, self.graph_ = self._clusters(rows)
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self.labels_
+
+    def _checked_rows(self, X: Matrix) -> UnitRows:
+        return UnitRows(self._unit(X if isinstance(X, UnitRows | NeighborGraph) else self._new_rows(X)))
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the model as a folder: config.json, weights.safetensors and README.md."""
