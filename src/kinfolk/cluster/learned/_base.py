@@ -193,7 +193,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self.labels_
 
-    def _checked_rows(self, X: Matrix) -> UnitRows:
+    def _checked_rows(self, X: Matrix | NeighborGraph) -> UnitRows:
         return UnitRows(self._unit(X if isinstance(X, UnitRows | NeighborGraph) else self._new_rows(X)))
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
