@@ -83,3 +83,22 @@ def test_memory_mapped_features_have_no_limit(tmp_path: Path) -> None:
     np.save(tmp_path / "set.kf" / "features.npy", np.ones((ROWS, DIM), dtype=np.float32))
     np.ones((ROWS, DIM), dtype=np.float32).tofile(tmp_path / "set.bin")
     assert load(tmp_path / "set.kf").dim == load(tmp_path / "set.bin", dim=DIM).dim == DIM
+
+
+@pytest.mark.usefixtures("four_megabytes")
+def test_a_long_text_in_many_rows_of_a_parquet_file(tmp_path: Path) -> None:
+    names = pa.array(["x" * 100_000] * 200).dictionary_encode()
+    pq.write_table(
+        pa.table({"f0": np.ones(200), "f1": np.ones(200), "name": names.cast(pa.string())}), tmp_path / "a.parquet"
+    )
+    assert (tmp_path / "a.parquet").stat().st_size < 150_000
+    with pytest.raises(InputError, match=r"a\.parquet: its texts would take"):
+        load(tmp_path / "a.parquet")
+
+
+@pytest.mark.usefixtures("four_megabytes")
+def test_one_long_name_among_many_short_ones(tmp_path: Path) -> None:
+    lines = [f"{'x' * 50_000 if row == 5 else row},1,{row}" for row in range(100)]
+    (tmp_path / "a.csv").write_text("\n".join(["name,f0,f1", *lines]))
+    with pytest.raises(InputError, match=r"a\.csv: the names would take"):
+        load(tmp_path / "a.csv")

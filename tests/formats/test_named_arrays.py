@@ -37,3 +37,8 @@ def test_a_huge_matrix_is_refused_before_it_is_read():
 def test_without_a_matrix():
     with pytest.raises(InputError, match=r"the arrays are: y \(2,\)"):
         made(y=[1, 2])
+
+
+def test_the_mark_of_the_whole_set():
+    assert made(embeddings=np.eye(2), enhanced=True).enhanced
+    assert not made(embeddings=np.eye(2), enhanced=[False]).enhanced

@@ -46,7 +46,7 @@ def test_an_object_array_is_named(field: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": np.eye(2)}, r"no field 'features'; the fields are: x"),
+        ({"x": np.ones(2)}, r"no matrix of numbers that could be the features; the arrays are: x \(2,\)"),
         ({"features": np.ones(3)}, r"features must have the shape \(n, d\), not \(3,\)"),
         ({"features": np.ones((2, 2)) * 1j}, r"features must be numbers"),
         ({"features": np.array([["a"]])}, r"features must be real numbers"),
@@ -85,3 +85,25 @@ def test_not_a_zip(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(b"not a zip file")
     with pytest.raises(InputError, match=r"a.npz cannot be read as an .npz file, it may be damaged or truncated"):
         load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("field", ["embeddings", "image_features", "arr_0"])
+def test_other_names_as_people_give_them(field: str, tmp_path: Path) -> None:
+    """As np.savez(file, X) and embedders name their fields."""
+    np.savez(tmp_path / "a.npz", **{field: np.eye(3, dtype=np.float16), "targets": np.arange(5), "pid": np.arange(3)})
+    fs = load(tmp_path / "a.npz")
+    np.testing.assert_array_equal(fs.features, np.eye(3))
+    assert fs.labels is not None
+    assert fs.labels.tolist() == [0, 1, 2]
+
+
+def test_two_matrices_are_a_question(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", image_features=np.eye(2), text_features=-np.eye(2))
+    with pytest.raises(InputError, match="both hold vectors; choose one"):
+        load(tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz", feature_columns="text_features").features[0, 0] == -1
+
+
+def test_an_object_array_that_nobody_needs(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", embeddings=np.eye(2), info=np.array({"model": "x"}, dtype=object))
+    assert load(tmp_path / "a.npz").dim == 2

@@ -24,7 +24,7 @@ def test_every_float_type(dtype: torch.dtype, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tensors", "metadata", "message"),
     [
-        ({"x": np.eye(2)}, {}, "no tensor 'features'; the tensors are: x"),
+        ({"x": np.ones(2)}, {}, "no matrix of numbers that could be the features; the arrays are: x"),
         ({"features": np.ones(2)}, {}, r"features must have the shape \(n, d\)"),
         ({"features": np.eye(2), "labels": np.arange(3)}, {}, "labels must be one value a row"),
         ({"features": np.eye(2), "part": np.arange(2)}, {"part_names": '["a"]'}, "part_index: row 1 is 1"),
@@ -49,3 +49,11 @@ def test_metadata_that_is_not_json(tmp_path: Path) -> None:
     save_file({"features": np.eye(2)}, tmp_path / "a.safetensors", metadata={"names": "{"})
     with pytest.raises(InputError, match=r"a.safetensors cannot be read"):
         load(tmp_path / "a.safetensors")
+
+
+def test_other_names_as_embedders_give_them(tmp_path: Path) -> None:
+    save_file({"image_features": np.eye(3, dtype=np.float16), "pid": np.arange(3)}, tmp_path / "a.safetensors")
+    fs = load(tmp_path / "a.safetensors")
+    np.testing.assert_array_equal(fs.features, np.eye(3))
+    assert fs.labels is not None
+    assert fs.labels.tolist() == [0, 1, 2]

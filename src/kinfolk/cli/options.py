@@ -255,9 +255,9 @@ def feature_kind(path: Path) -> str | None:
     >>> feature_kind(Path("photos.npz")), feature_kind(Path("photos.kf"))
     (None, 'features')
     """
-    from kinfolk.formats import format_for
+    from kinfolk.formats import format_to_write
 
-    return format_for(path).folder_kind
+    return format_to_write(path).folder_kind
 
 
 def figure(path: Path | None, force: bool, inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:

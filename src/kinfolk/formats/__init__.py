@@ -108,7 +108,7 @@ HF_DATASET = Format(
 CLIP_RETRIEVAL = Format("clip-retrieval", (), "folder: shards of clip-retrieval and open_clip", clip_retrieval.read)
 FIFTYONE = Format("fiftyone", (".json",), "samples.json of fiftyone, or its folder", fiftyone.read, wants_columns=True)
 FORMATS = (
-    Format("npz", (".npz",), "numpy archive: every column in one file", npz.read, npz.write),
+    Format("npz", (".npz",), "numpy archive: every column in one file", npz.read, npz.write, wants_columns=True),
     Format(
         "npy",
         (".npy",),
@@ -139,7 +139,14 @@ FORMATS = (
         keeps=("labels", "cameras", "query"),
     ),
     Format("table", (".csv", ".tsv"), "text table, header optional", table.read, table.write, wants_columns=True),
-    Format("safetensors", (".safetensors",), "named tensors, safe to share", safetensors.read, safetensors.write),
+    Format(
+        "safetensors",
+        (".safetensors",),
+        "named tensors, safe to share",
+        safetensors.read,
+        safetensors.write,
+        wants_columns=True,
+    ),
     Format(
         "parquet", (".parquet",), "columnar table (extra 'parquet')", parquet.read, parquet.write, wants_columns=True
     ),
@@ -257,9 +264,8 @@ def save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> N
     7,0.5,1
     """
     target = Path(path)
-    write = format_for(target).write
-    if write is None:
-        raise InputError(f"{target}: files of this suffix are only read; written are {', '.join(WRITTEN)}")
+    write = format_to_write(target).write
+    assert write is not None
     fs.validate()
     try:
         write(fs, target, force)
@@ -284,7 +290,7 @@ def dropped(fs: FeatureSet, path: str | os.PathLike[str]) -> tuple[str, ...]:
     >>> dropped(FeatureSet(np.eye(2), labels=[0, 1], cameras=[3, 4]), "out.bin")
     ('cameras',)
     """
-    keeps = format_for(Path(path)).keeps
+    keeps = format_to_write(Path(path)).keeps
     lost = [name for name in columns(fs) if name not in keeps]
     if fs.label_names and keeps is not EVERYTHING:
         lost.append("label_names")
@@ -296,6 +302,14 @@ def format_for(path: Path) -> Format:
     known = BY_SUFFIX.get(path.suffix.lower())
     if known is None:
         raise InputError(f"{path}: the suffix {path.suffix!r} is not known; known are {', '.join(BY_SUFFIX)}")
+    return known
+
+
+def format_to_write(path: Path) -> Format:
+    """Return the format in which a file of this suffix is written."""
+    known = format_for(path)
+    if known.write is None:
+        raise InputError(f"{path}: files of this suffix are only read; written are {', '.join(WRITTEN)}")
     return known
 
 

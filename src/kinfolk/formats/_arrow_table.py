@@ -29,8 +29,17 @@ def set_of_table(
         raise InputError("the table has no rows")
     table.validate(full=True)
     features = _features(table, columns)
-    cells = {name: table.column(columns.titles[place]).to_pylist() for name, place in columns.known.items()}
+    cells = {name: _cells(table.column(columns.titles[place])) for name, place in columns.known.items()}
     return set_of_cells(columns, features, cells, part_names=part_names, label_names=label_names)
+
+
+def _cells(column: Any) -> list[Any]:
+    """Return the values of a column; texts that are stored once and repeated may be far larger than their file."""
+    pa, pc = pyarrow(), pyarrow("compute")
+    if pa.types.is_dictionary(column.type) and kind_of(column.type.value_type) == "other":
+        sizes = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+        refuse_more_than_memory(sum(pc.sum(size).as_py() or 0 for size in sizes), "its texts")
+    return column.to_pylist()
 
 
 def kind_of(kind: Any) -> Kind:

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Columns, refuse_row_numbers
-from kinfolk.formats._common import assemble, labels_from_texts, number_parts
+from kinfolk.formats._common import assemble, labels_from_texts, number_parts, text_array
 
 
 def set_of_cells(
@@ -43,7 +42,7 @@ def set_of_cells(
         elif name == "labels":
             found[name], label_names = labels_from_texts(list(map(_text, column)))
         elif name == "names":
-            found[name] = _text_array(list(map(_text, column)))
+            found[name] = text_array(list(map(_text, column)))
         elif None in column:
             raise InputError(f"the {name} of row {column.index(None)} are empty")
         elif name == "part":
@@ -55,12 +54,6 @@ def set_of_cells(
     enhanced = found.pop("enhanced", False)
     fs = assemble(features, found, part_names, label_names, enhanced)
     return replace(fs, taken_from=columns.describe(fs.dim))
-
-
-def _text_array(texts: list[str]) -> NDArray[np.str_]:
-    """Return texts as an array, in which each takes as much as the longest."""
-    refuse_more_than_memory(4 * len(texts) * max(map(len, texts), default=0), "the names")
-    return np.array(texts, dtype=np.str_)
 
 
 def _is_empty(cell: Any) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.files import existing_file
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet, integer_labels
 
 # the name of a column on disk -> the field of FeatureSet
@@ -126,6 +127,16 @@ def texts(field: str, value: Any) -> tuple[str, ...]:
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise InputError(f"{field} must be a list of texts")
     return tuple(items)
+
+
+def text_array(items: Sequence[str]) -> NDArray[np.str_]:
+    """Return texts as an array, in which each takes as much as the longest; refused where memory is too small.
+
+    >>> text_array(["a", "bc"])
+    array(['a', 'bc'], dtype='<U2')
+    """
+    refuse_more_than_memory(4 * len(items) * max(map(len, items), default=0), "the names")
+    return np.array(items, dtype=np.str_)
 
 
 def read_lines(file: Path) -> list[str]:

@@ -12,7 +12,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file
 from kinfolk.features import FeatureSet
 from kinfolk.formats import npy, raw
-from kinfolk.formats._common import COLUMNS, assemble, columns, read_lines, reading
+from kinfolk.formats._common import COLUMNS, assemble, columns, read_lines, reading, text_array
 
 Entry = tuple[str, int, int]  # name, identity, camera
 PARTS = ("train", "test")
@@ -48,7 +48,7 @@ def listed_set(
     found = {
         "labels": np.array(labels),
         "cameras": np.array(cameras),
-        "names": np.array(names, dtype=np.str_),
+        "names": text_array(names),
         "query": np.full(len(fs), query),
         "part": np.full(len(fs), PARTS.index(part)),
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
@@ -13,9 +14,10 @@ from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet
 from kinfolk.formats._cells import set_of_cells
 from kinfolk.formats._columns import TITLES, Asked, Kind, choose_columns
-from kinfolk.formats._common import as_vector, texts
+from kinfolk.formats._common import as_vector, one_truth_value, texts
 
 LISTS = ("part_names", "label_names")
+ENHANCED = "enhanced"  # one value for the whole set
 
 
 class Stored(NamedTuple):
@@ -30,12 +32,14 @@ def set_of_arrays(
 ) -> FeatureSet:
     """Return the set of the arrays that are recognised; only those are read, by read(name).
 
+    >>> import numpy as np
     >>> arrays = {"embeddings": np.eye(2), "pid": np.array([7, 8]), "loss": np.ones(5)}
     >>> stored = {name: Stored(array.shape, True) for name, array in arrays.items()}
     >>> set_of_arrays(stored, arrays.__getitem__).labels
     array([7, 8])
     """
-    columns_of = {name: array for name, array in stored.items() if name not in LISTS}
+    whole = [ENHANCED] if ENHANCED in stored and math.prod(stored[ENHANCED].shape) == 1 else []
+    columns_of = {name: array for name, array in stored.items() if name not in (*LISTS, *whole)}
     kinds = [_kind(name, array) for name, array in columns_of.items()]
     if "vector" not in kinds:
         have = ", ".join(f"{name} {array.shape}" for name, array in stored.items()) or "none"
@@ -43,7 +47,7 @@ def set_of_arrays(
     chosen = choose_columns(list(columns_of), kinds, asked)
     title = chosen.titles[chosen.features[0]]
     # as it is stored, and as float32
-    refuse_more_than_memory(2 * 4 * int(np.prod(stored[title].shape, dtype=object)), title)
+    refuse_more_than_memory(2 * 4 * math.prod(stored[title].shape), title)
     features = read(title)
     lists = {name: texts(name, read(name)) for name in LISTS if name in stored}
     cells = {name: as_vector(name, read(chosen.titles[place])).tolist() for name, place in chosen.known.items()}
@@ -52,7 +56,8 @@ def set_of_arrays(
             raise InputError(f"{name} has {len(values):,} values, but {title} has {len(features):,} rows")
     if "part" in cells and "part_names" in lists:
         cells["part"] = _named_parts(cells["part"], lists["part_names"])
-    return set_of_cells(chosen, features, cells, **lists)
+    fs = set_of_cells(chosen, features, cells, **lists)
+    return replace(fs, enhanced=one_truth_value(ENHANCED, read(ENHANCED))) if whole else fs
 
 
 def _kind(name: str, array: Stored) -> Kind:

@@ -16,7 +16,7 @@ from kinfolk._core.files import existing_file
 from kinfolk.features import FeatureSet
 from kinfolk.formats._arrays import read_file
 from kinfolk.formats._columns import name_column
-from kinfolk.formats._common import as_vector, read_lines, reading
+from kinfolk.formats._common import as_vector, read_lines, reading, text_array
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (".txt", ".npy", *DELIMITERS)
@@ -44,7 +44,7 @@ def read_names(file: Path, title: str | None = None) -> NDArray[np.str_]:
     if suffix not in SUFFIXES:
         raise InputError(f"{file}: names are read from {', '.join(SUFFIXES)} files")
     if suffix == ".txt":
-        return np.array(read_lines(file), dtype=np.str_)
+        return text_array(read_lines(file))
     if suffix in DELIMITERS:
         return _read_column(file, DELIMITERS[suffix], title)
     array = read_file(file, "names")

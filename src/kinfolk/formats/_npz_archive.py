@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
-from kinfolk.formats._arrays import read_array
+from kinfolk.formats._arrays import Header, read_array, read_header
 
 SUFFIX = ".npy"
 DEFLATE_AT_BEST = 1100  # deflate compresses at most 1,032 times: a member that claims more is damaged
@@ -36,7 +36,27 @@ class NpzArchive:
         there = set(self.fields)
         return {field: self._field(field) for field in wanted if field in there}
 
+    def headers(self) -> dict[str, Header]:
+        """Return the headers of the arrays; what cannot be read is left out, unless no matrix is left."""
+        found: dict[str, Header] = {}
+        problems: list[InputError] = []
+        for field in self.fields:
+            try:
+                info = self._member(field)
+                with self._archive.open(info) as stream:
+                    found[field] = read_header(stream, info.file_size, field)
+            except InputError as problem:  # such as an object array that nobody needs
+                problems.append(problem)
+        if problems and not any(len(header.shape) == 2 for header in found.values()):
+            raise problems[0]
+        return found
+
     def _field(self, field: str) -> NDArray[Any]:
+        info = self._member(field)
+        with self._archive.open(info) as stream:  # gives no more bytes than the promised size
+            return read_array(stream, info.file_size, field)
+
+    def _member(self, field: str) -> zipfile.ZipInfo:
         try:
             info = self._archive.getinfo(field + SUFFIX)
         except KeyError:
@@ -44,13 +64,10 @@ class NpzArchive:
         if info.flag_bits & ENCRYPTED:
             raise InputError(f"{field} is encrypted; save the arrays without a password")
         if info.compress_type not in METHODS:
-            raise InputError(
-                f"{field} is compressed by a method that numpy does not write (number {info.compress_type})"
-            )
+            raise InputError(f"{field} is compressed by method {info.compress_type}, which numpy does not write")
         if info.file_size > DEFLATE_AT_BEST * self._size:
             raise InputError(f"{field} claims {info.file_size:,} bytes, more than a file of {self._size:,} can hold")
-        with self._archive.open(info) as stream:  # gives no more bytes than the promised size
-            return read_array(stream, info.file_size, field)
+        return info
 
 
 @contextmanager

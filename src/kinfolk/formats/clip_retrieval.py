@@ -9,13 +9,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import npy
 from kinfolk.formats._arrow_table import pyarrow
-from kinfolk.formats._common import reading
+from kinfolk.formats._common import reading, text_array
 from kinfolk.formats._shards import in_order, joined
 
 SIDES = {"img_emb": "image_path", "text_emb": "caption"}
@@ -62,4 +60,4 @@ def _with_names(fs: FeatureSet, shard: Path) -> FeatureSet:
             names = source.read(columns=[title]).column(title).to_pylist()
         if len(names) != len(fs):
             raise InputError(f"it has {len(names):,} rows, but {shard.name} has {len(fs):,}")
-        return replace(fs, names=np.array(["" if name is None else str(name) for name in names], dtype=np.str_))
+        return replace(fs, names=text_array(["" if name is None else str(name) for name in names]))

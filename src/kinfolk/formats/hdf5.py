@@ -18,10 +18,8 @@ from kinfolk._core.files import replacing
 from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import BLOCK_BYTES, FeatureSet, blocks
 from kinfolk.formats._columns import Asked
-from kinfolk.formats._common import columns, one_truth_value, reading
-from kinfolk.formats._named_arrays import LISTS, Stored, set_of_arrays
-
-ENHANCED = "enhanced"
+from kinfolk.formats._common import columns, one_truth_value, reading, text_array
+from kinfolk.formats._named_arrays import ENHANCED, LISTS, Stored, set_of_arrays
 
 
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:
@@ -76,11 +74,12 @@ def _is_numeric(data: Any) -> bool:
 
 
 def _array(h5py: Any, name: str, data: Any) -> NDArray[Any]:
+    # texts become Python's; numbers float32 where they are a matrix
+    refuse_more_than_memory(data.size * max(4, data.dtype.itemsize), name)
     if h5py.check_string_dtype(data.dtype) is not None:
-        return np.array(data.asstr()[...].tolist(), dtype=np.str_)
+        return text_array(data.asstr()[...].ravel().tolist())
     if not _is_numeric(data):
         raise InputError(f"{name} must be numbers, truth values or texts, not {data.dtype}")
-    refuse_more_than_memory(data.size * max(4, data.dtype.itemsize), name)
     if data.ndim != 2:
         return data[...]
     array = np.empty(data.shape, dtype=np.float32)

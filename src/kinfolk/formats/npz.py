@@ -1,7 +1,8 @@
 """npz: several named arrays in one zip file, as numpy's savez writes it.
 
 `features` (n, d), and where known `labels`, `cameras`, `query`, `part` (an index into `part_names`), `names`,
-`part_names`, `label_names`, `enhanced` (one truth value). Other fields are left alone.
+`part_names`, `label_names`, `enhanced` (one truth value). Other fields are left alone. An archive without `features` is
+read by the names of its fields, as an HDF5 file is.
 """
 
 from __future__ import annotations
@@ -13,19 +14,25 @@ import numpy as np
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet
+from kinfolk.formats._columns import Asked
 from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
+from kinfolk.formats._named_arrays import Stored, set_of_arrays
 from kinfolk.formats._npz_archive import open_npz
 
 NAME_LISTS = ("part_names", "label_names")
 
 
-def read(file: Path) -> FeatureSet:
-    """Read the fields of a FeatureSet."""
+def read(file: Path, asked: Asked | None = None) -> FeatureSet:
+    """Read the fields of a FeatureSet; without `features`, those that are recognised as in a table."""
     with reading(file, "an .npz file"), open_npz(file) as archive:
         there = archive.fields
-        if "features" not in there:
-            graph = ": this is a neighbour graph (--graph, NeighborGraph.load)" if "indices" in there else ""
-            raise InputError(f"no field 'features'; the fields are: {', '.join(there) or 'none'}{graph}")
+        if "features" not in there and "indices" in there:
+            raise InputError("this is a neighbour graph, no features (--graph, NeighborGraph.load)")
+        if "features" not in there or asked:
+            stored = {
+                name: Stored(header.shape, header.dtype.kind in "biuf") for name, header in archive.headers().items()
+            }
+            return set_of_arrays(stored, lambda name: archive.read([name])[name], asked)
         found = archive.read(("features", *COLUMNS, *NAME_LISTS, "enhanced"))
         lists = {field: texts(field, found.pop(field)) for field in NAME_LISTS if field in found}
         enhanced = found.pop("enhanced", False)

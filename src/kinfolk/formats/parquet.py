@@ -23,13 +23,16 @@ WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}  # bytes of a value
 
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:
     """Read the columns of a FeatureSet; the others are not read."""
-    pq = pyarrow("parquet")
-    with reading(file, "a parquet file"), pq.ParquetFile(file, page_checksum_verification=True) as source:
-        schema = source.schema_arrow
+    pa, pq = pyarrow(), pyarrow("parquet")
+    with reading(file, "a parquet file"):
+        schema = pq.read_schema(file)
         columns = choose_columns(schema.names, [kind_of(field.type) for field in schema], asked)
         wanted = [schema.names[place] for place in (*columns.features, *columns.known.values())]
-        refuse_more_than_memory(_promised_bytes(source.metadata, wanted), "the table")
-        table = source.read(columns=wanted)
+        # texts stay as they are stored: each once, and its number in every row
+        texts_in = [title for title in wanted if pa.types.is_string(schema.field(title).type)]
+        with pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=texts_in) as source:
+            refuse_more_than_memory(_promised_bytes(source.metadata, wanted), "the table")
+            table = source.read(columns=wanted)
         return set_of_table(table, columns, **_lists(table.schema.metadata or {}))
 
 

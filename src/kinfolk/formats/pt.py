@@ -19,7 +19,7 @@ from kinfolk._core.extras import require
 from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Asked
-from kinfolk.formats._common import reading
+from kinfolk.formats._common import reading, text_array
 from kinfolk.formats._named_arrays import Stored, set_of_arrays
 
 SAFE_TORCH = (2, 6)  # before it a file could run code in spite of weights_only (CVE-2025-32434)
@@ -66,7 +66,7 @@ def _from_mapping(torch: Any, content: Mapping[Any, Any], asked: Asked | None) -
         raise InputError("the keys of its dict must be texts")
     tensors = [value for value in content.values() if isinstance(value, torch.Tensor)]
     if content and len(tensors) == len(content) and all(t.dim() == 1 and t.is_floating_point() for t in tensors):
-        return FeatureSet(_features(torch, tensors), names=np.array(list(content), dtype=np.str_))
+        return FeatureSet(_features(torch, tensors), names=text_array(list(content)))
     arrays = {name: array for name, value in content.items() if (array := _array_of(torch, name, value)) is not None}
     stored = {name: Stored(array.shape, array.dtype.kind in "biuf") for name, array in arrays.items()}
     return set_of_arrays(stored, arrays.__getitem__, asked)
@@ -80,7 +80,7 @@ def _array_of(torch: Any, name: str, value: Any) -> NDArray[Any] | None:
         if all(isinstance(item, torch.Tensor) for item in value):
             return _features(torch, value)
         if all(isinstance(item, str) for item in value):
-            return np.array(value, dtype=np.str_)
+            return text_array(value)
         if all(type(item) in (int, float, bool) for item in value):
             return np.array(value)
     return None

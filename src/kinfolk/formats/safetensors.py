@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +15,26 @@ from safetensors.numpy import save_file
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet
-from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
+from kinfolk.formats._columns import Asked
+from kinfolk.formats._common import COLUMNS, assemble, columns, reading, text_array, texts
+from kinfolk.formats._named_arrays import Stored, set_of_arrays
 
 LISTS = ("part_names", "label_names", "names")
 
 
-def read(file: Path) -> FeatureSet:
+def read(file: Path, asked: Asked | None = None) -> FeatureSet:
     """Read the tensors of a FeatureSet; bfloat16 features become float32."""
     with reading(file, "a safetensors file"), safe_open(file, framework="np") as tensors:
         there = list(tensors.keys())
-        if "features" not in there:
-            raise InputError(f"no tensor 'features'; the tensors are: {', '.join(there) or 'none'}")
-        bfloat = tensors.get_slice("features").get_dtype() == "BF16"
-        features = _bfloat16(file) if bfloat else tensors.get_tensor("features")
+        if "features" not in there or asked:
+            stored = {name: Stored(tuple(tensors.get_slice(name).get_shape()), True) for name in there}
+            return set_of_arrays(stored, lambda name: _tensor(file, tensors, name), asked)
+        features = _tensor(file, tensors, "features")
         found = {name: tensors.get_tensor(name) for name in COLUMNS if name in there}
         metadata = tensors.metadata() or {}
         lists = {name: texts(name, json.loads(metadata[name])) for name in LISTS if name in metadata}
         if "names" in lists:
-            found["names"] = np.array(lists.pop("names"), dtype=np.str_)
+            found["names"] = text_array(lists.pop("names"))
         return assemble(features, found, enhanced=json.loads(metadata.get("enhanced", "false")), **lists)
 
 
@@ -51,11 +54,15 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
             raise InputError(f"{file}: this set does not fit into a safetensors file: {error}") from error
 
 
-def _bfloat16(file: Path) -> NDArray[np.float32]:
-    """Read bfloat16 features, which numpy does not know: they are the upper half of the bits of float32."""
+def _tensor(file: Path, tensors: Any, name: str) -> NDArray[Any]:
+    return _bfloat16(file, name) if tensors.get_slice(name).get_dtype() == "BF16" else tensors.get_tensor(name)
+
+
+def _bfloat16(file: Path, name: str) -> NDArray[np.float32]:
+    """Read a bfloat16 tensor, which numpy does not know: they are the upper half of the bits of float32."""
     with file.open("rb") as stream:
         (length,) = struct.unpack("<Q", stream.read(8))
-        tensor = json.loads(stream.read(length))["features"]
+        tensor = json.loads(stream.read(length))[name]
         start, end = tensor["data_offsets"]
         stream.seek(8 + length + start)
         upper = np.frombuffer(stream.read(end - start), dtype="<u2").reshape(tensor["shape"])

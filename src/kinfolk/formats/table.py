@@ -19,7 +19,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._columns import Asked, Columns, Kind, choose_columns, refuse_row_numbers
-from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading
+from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, text_array
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 WHOLE = re.compile(r"-?[0-9]+\.0")
@@ -157,7 +157,7 @@ def _typed(features: NDArray[Any], texts: dict[str, list[str]], columns: Columns
     if "part" in texts:
         found["part"], part_names = number_parts(texts["part"])
     if "names" in texts:
-        found["names"] = np.array(texts["names"], dtype=np.str_)
+        found["names"] = text_array(texts["names"])
     enhanced = found.pop("enhanced", False)
     fs = assemble(features, found, part_names, label_names, enhanced)
     return replace(fs, taken_from=columns.describe(fs.dim))
