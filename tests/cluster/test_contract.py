@@ -123,12 +123,27 @@ def test_few_rows_and_equal_rows(clusterer):
     clusterer = clone(clusterer)
     if isinstance(clusterer, cluster.KMeans):
         clusterer.set_params(n_clusters=1)
+    if "k" in clusterer.get_params():
+        clusterer.set_params(k=inspect.signature(type(clusterer)).parameters["k"].default)  # gives way to fewer rows
     for X in (np.ones((1, 3)), np.array([[1.0, 0], [0, 1]]), np.ones((9, 4))):
         labels = clusterer.fit(X).labels_
         assert labels.shape == (len(X),)
         assert clusterer.summary().rows == len(X)
     with pytest.raises(kf.InputError, match="row 1 is a zero vector"):
         clusterer.fit([[1.0, 0], [0, 0]])
+
+
+@every
+def test_a_k_that_was_given_and_cannot_be_is_refused(clusterer):
+    if "k" not in clusterer.get_params() or isinstance(clusterer, cluster.HAC | cluster.HDBSCAN):
+        pytest.skip("k is not of few rows")
+    rows = np.eye(6) + 0.1
+    with pytest.raises(kf.InputError, match="k=6 neighbours are too many: each row has 5 others"):
+        clone(clusterer).set_params(k=6).fit(rows)
+    with pytest.raises(kf.InputError, match="k=4 neighbours are too many: this graph has 3"):
+        clone(clusterer).set_params(
+            k=4, **(dict(min_samples=2) if "min_samples" in clusterer.get_params() else {})
+        ).fit(kf.knn_graph(rows, 3))
 
 
 @every

@@ -45,3 +45,5 @@ def test_wrong_settings_are_named(settings, sentence):
 
 def test_more_samples_than_rows_make_everything_noise():
     assert DBSCAN(eps=2.0, min_samples=5).fit_predict(np.eye(3)).tolist() == [-1, -1, -1]
+    with pytest.raises(kf.InputError, match="min_samples=5 needs a graph of 4 neighbours, this one has 3"):
+        DBSCAN(eps=2.0).fit(kf.knn_graph(np.eye(6) + 0.1, 3))  # which cannot tell who is dense

@@ -76,3 +76,9 @@ def test_components_of_the_graph_are_separate_clusters(reference):
 def test_wrong_settings_are_named(clusterer, sentence, reference):
     with pytest.raises(kf.InputError, match=sentence):
         clusterer.fit(kf.knn_graph(reference.blobs()[0], 5))
+
+
+def test_more_samples_than_rows_are_refused():
+    with pytest.raises(kf.InputError, match="min_samples=9 are more than the 6 rows"):
+        HDBSCAN(2, 9).fit(np.eye(6) + 0.1)
+    assert HDBSCAN(9).fit(np.eye(6) + 0.1).n_clusters_ == 0  # the default gives way: no cluster can be so large

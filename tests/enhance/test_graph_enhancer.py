@@ -183,7 +183,7 @@ def test_labels_that_do_not_fit_are_refused(data):
 
 
 @pytest.mark.parametrize(
-    "settings", [dict(), dict(k=50), dict(pretrained=False), dict(model="subgraph"), dict(recipe="paper")], ids=str
+    "settings", [dict(), dict(pretrained=False), dict(model="subgraph"), dict(recipe="paper")], ids=str
 )
 def test_small_sets_and_sets_of_equal_rows(data, settings):
     X, _ = data
@@ -192,6 +192,15 @@ def test_small_sets_and_sets_of_equal_rows(data, settings):
         assert_unit_rows(e.fit_transform(rows), rows.shape)
         assert_unit_rows(e.transform(rows[:1]), (1, 16))
         assert_unit_rows(e.transform(X, reference=rows), X.shape)
+
+
+@pytest.mark.parametrize("settings", [dict(), dict(model="subgraph"), dict(recipe="paper")], ids=str)
+def test_a_k_above_the_number_of_others_is_refused(data, settings):
+    X, _ = data
+    with pytest.raises(kf.InputError, match="k=5 neighbours are too many: each row has 4 others"):
+        quiet(k=5, **settings).fit(X[:5])
+    e = quiet(k=4, **settings).fit(X[:5])
+    assert_unit_rows(e.transform(X[:3]), (3, 16))  # the k of a model gives way to a smaller set
 
 
 def test_equal_rows_stay_equal(data):

@@ -48,6 +48,28 @@ def test_a_wrong_setting_gets_one_sentence(arguments, sentence):
         kf.rerank.k_reciprocal(query, gallery, **dict(class_k=5) | arguments)
 
 
+@pytest.mark.parametrize(
+    ("method", "given", "sentence"),
+    [
+        ("kr", dict(k1=24), "k1=24 rows are too many: there are 23"),
+        ("kr", dict(k2=24), "k2=24 rows are too many: there are 23"),
+        ("ecn", dict(k=24), "k=24 rows are too many: there are 23"),
+        ("ecn", dict(t=23), "t=23 rows are too many: there are 22"),
+        ("ecn", dict(q=23), "q=23 rows are too many: there are 22"),
+        ("qe", dict(k=21), "k=21 rows are too many: there are 20"),
+        ("lbr", dict(n=21), "n=21 rows are too many: there are 20"),
+    ],
+)
+def test_a_given_setting_that_asks_for_more_rows_than_there_are_is_refused(method, given, sentence):
+    query, gallery = dense.generated(3, 20)
+    rank = kf.rerank.METHODS[method]
+    with pytest.raises(kf.InputError, match=sentence):
+        rank(query, gallery, preset="paper", **given)
+    ((name, value),) = given.items()
+    assert len(rank(query, gallery, preset="paper", **{name: value - 1})) == 3
+    assert len(rank(query, gallery, preset="paper")) == 3  # settings of the literature take what there is
+
+
 @pytest.mark.parametrize("length", [1, 2, 7, 50])
 def test_rank_lists_begin_with_the_row_itself(length):
     query, gallery = dense.generated(4, 20)

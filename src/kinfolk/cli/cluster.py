@@ -138,8 +138,8 @@ def cluster(
     facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))
     facts |= _facts(found, features) | dict(ids=_ids(features, part))
     if features.labels is not None and (features.labels >= 0).any():
-        facts["pairwise_f"] = round(100 * pairwise(features.labels, found).f, 2)
-        facts["bcubed_f"] = round(100 * bcubed(features.labels, found).f, 2)
+        facts["pairwise_f"] = options.Share(pairwise(features.labels, found).f)
+        facts["bcubed_f"] = options.Share(bcubed(features.labels, found).f)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     _print_facts(facts, as_json)
     options.say_notes(caught)
@@ -267,7 +267,7 @@ def _facts(labels: NDArray[np.int64], features: FeatureSet) -> dict[str, Any]:
         singletons=found.singletons,
         noise=found.noise,
         largest=int(found.sizes[0]) if found.clusters else 0,
-        largest_share=round(found.largest_share, 4),
+        largest_share=options.Share(found.largest_share),
         tightness=None if found.tightness is None else round(found.tightness, 4),
     )
 
@@ -278,5 +278,6 @@ def _print_facts(facts: dict[str, Any], as_json: bool) -> None:
         return
     table = Table(show_header=False, title="Clusters", title_justify="left")
     for name, value in facts.items():
-        table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else options.plain(value))
+        words, text = options.spelled(name, value)
+        table.add_row(words, f"{value:,}" if isinstance(value, int) else options.plain(text))
     options.console().print(table)

@@ -100,19 +100,19 @@ def _enhance_studies(seed: int) -> Iterator[EnhanceStudy]:
 
 
 def _facts(edge: EdgeStudy, enhanced: EnhanceStudy) -> dict[str, object]:
-    rows = [row._asdict() for row in edge.over_k]
-    scores = {name.replace("-", "_"): score for name, score in enhanced.scores.items()}
+    rows = [dict(row._asdict(), auc_s=row.auc_s / 100, auc_m=row.auc_m / 100) for row in edge.over_k]
+    scores = {name.replace("-", "_"): score / 100 for name, score in enhanced.scores.items()}
     return dict(data=edge.name, origin=edge.origin, rows=rows, enhanced=dict(note=enhanced.note, map=scores))
 
 
 def _edge_table(study: EdgeStudy) -> Table:
     title = "Does the score of an edge separate true edges from those between two classes?"
     table = Table(title=title, title_justify="left", caption_justify="left", caption=study.sentence)
-    for column in ("k", "noisy edges", "AUC one test (Sim-S)", "AUC many tests (Sim-M)", "difference"):
+    for column in ("k", "noisy edges x 100", "AUC x 100, one test (Sim-S)", "many tests (Sim-M)", "difference"):
         table.add_column(column, justify="right")
     for row in study.over_k:
         table.add_row(
-            str(row.k), f"{row.enr:.1%}", f"{row.auc_s:.2f}", f"{row.auc_m:.2f}", _gain(row.auc_m - row.auc_s)
+            str(row.k), f"{100 * row.enr:.2f}", f"{row.auc_s:.2f}", f"{row.auc_m:.2f}", _gain(row.auc_m - row.auc_s)
         )
     return table
 

@@ -56,8 +56,10 @@ def knn(
     k = min(80, len(features) - 1) if k is None else k
     with options.timed() as took:
         graph = knn_graph(features, k, method, recall=recall, out=out, force=force, seed=seed)  # type: ignore[arg-type]
-    facts: dict[str, Any] = dict(set=repr(features), k=k, method=graph.method, recall=round(graph.recall or 0.0, 4))
+    facts: dict[str, Any] = dict(
+        set=repr(features), k=k, method=graph.method, recall=options.Share(graph.recall or 0.0)
+    )
     if features.labels is not None:
-        facts["edge_noise_rate"] = round(edge_noise_rate(graph, features.labels), 4)
+        facts["edge_noise_rate"] = options.Share(edge_noise_rate(graph, features.labels))
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     options.print_facts(facts, as_json)

@@ -70,7 +70,7 @@ FeatureColumns = Annotated[
     str | None, typer.Option(help="Columns of a table that are features: titles, f* or f0:f127, commas between them.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines; scores from 0 to 1.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", callback=whole(0))]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on standard error what is done, and how long.")]
 FIGURES = (".svg", ".png", ".pdf")  # as in kinfolk.report.figures, which needs an extra

@@ -70,10 +70,12 @@ def similarity(
         if chosen == "theory" and features.labels is not None:
             chosen = labelled_threshold(graph, features.labels)
         cleaner = prune(graph, chosen, y=features.labels)
-    kept = f"{cleaner.keep.sum():,} of {cleaner.keep.size:,} ({cleaner.keep.mean():.1%})"
+    kept = f"{cleaner.keep.sum():,} of {cleaner.keep.size:,}"
     facts: dict[str, Any] = dict(set=repr(features), k=graph.k, threshold=round(cleaner.threshold, 4), edges_kept=kept)
+    facts["share_kept"] = options.Share(cleaner.keep.mean())
     if cleaner.noise_before is not None and cleaner.noise_after is not None:
-        facts |= dict(edge_noise_before=round(cleaner.noise_before, 4), edge_noise_after=round(cleaner.noise_after, 4))
+        facts["edge_noise_before"] = options.Share(cleaner.noise_before)
+        facts["edge_noise_after"] = options.Share(cleaner.noise_after)
     if out is not None:
         with stage("writing"), replacing(out, force) as temporary:
             sparse.save_npz(temporary, cleaner.graph)

@@ -71,10 +71,14 @@ class DBSCAN(Clusterer):
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         g = self._graph(X, self.k)
+        if g.k + 1 < self.min_samples <= len(g):
+            raise InputError(
+                f"min_samples={self.min_samples} needs a graph of {self.min_samples - 1} neighbours, this one has {g.k}"
+            )
         least = np.float32(1.0 - self.eps)
         if self.min_samples == 1:
             core = np.ones(len(g), dtype=bool)
-        elif self.min_samples > g.k + 1:  # more than there are rows
+        elif self.min_samples > len(g):
             core = np.zeros(len(g), dtype=bool)
         else:
             core = np.ascontiguousarray(g.similarities[:, self.min_samples - 2]) >= least

@@ -24,7 +24,7 @@ class Finch(Clusterer):
     Parameters
     ----------
     level : which partition becomes `labels_`: 0 the finest, 1 (the default) clusters of those, ... -1 the coarsest.
-        Beyond the last level it is the coarsest.
+        Where there is only one partition, the default is that; any other level that is not there is refused.
     max_size : no cluster gets larger.
     verbose : say on standard error what is done, and how long.
 
@@ -58,7 +58,11 @@ class Finch(Clusterer):
             raise InputError(f"level must be a whole number, not {self.level!r}")
         self.partitions_ = first_neighbor_partitions(self._unit(X))
         levels = len(self.partitions_)
-        return self.partitions_[min(self.level, levels - 1) if self.level >= 0 else max(self.level + levels, 0)]
+        if self._is_default("level"):
+            return self.partitions_[min(self.level, levels - 1)]
+        if not -levels <= self.level < levels:
+            raise InputError(f"level must lie between {-levels} and {levels - 1} for these rows, not {self.level}")
+        return self.partitions_[self.level]
 
 
 def first_neighbor_partitions(unit: NDArray[np.float32]) -> list[NDArray[np.int64]]:

@@ -91,6 +91,8 @@ class HDBSCAN(Clusterer):
         n = rows_of(X)
         smallest = self.min_cluster_size
         samples = smallest if self.min_samples is None else self.min_samples
+        if self.min_samples is not None and self.min_samples > n:
+            raise InputError(f"min_samples={self.min_samples} are more than the {n:,} rows")
         others = min(samples, n) - 1
         if not isinstance(X, NeighborGraph) and n <= EXACT_ROWS:
             merges = dense_linkage(_dense_reachability(self._unit(X), others), "single")

@@ -256,6 +256,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if len(unit) < 2:
             raise InputError(f"at least 2 rows are needed to find neighbours, not {len(unit)}")
         remember_columns(self, X, unit)
+        if self.k != "auto" and self.k > len(unit) - 1:
+            raise InputError(f"k={self.k} neighbours are too many: each row has {len(unit) - 1:,} others")
         self.mean_ = unit.mean(axis=0) if self.recipe == "fast" else np.zeros(unit.shape[1], dtype=np.float32)
         self.metric_: NDArray[np.float32] | None = None
         self.net_ = KinshipNetwork.shipped()
@@ -280,7 +282,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _k_of_fit(self, n: int, g: NeighborGraph | None) -> int:
         if g is not None:
             return self._choose_k(g)
-        return int(min(PAPER_K if self.k == "auto" else self.k, n - 1))
+        return min(PAPER_K, n - 1) if self.k == "auto" else int(self.k)
 
     def _choose_k(self, g: NeighborGraph) -> int:
         with stage("choosing k", self.show_progress):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinfolk._core.checks import check_number, check_whole
+from kinfolk._core.checks import check_number, check_whole, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_ranking, neighbors_to_choose
@@ -20,10 +20,14 @@ Preset = Literal["paper"] | None
 
 @dataclass(frozen=True)
 class Defaults:
-    """The settings of a re-ranker: `paper` from the literature, `for_k(k)` where k fits the classes."""
+    """The settings of a re-ranker: `paper` from the literature, `for_k(k)` where k fits the classes.
+
+    `most(pool)`: the largest number of rows that a given setting may ask for; a chosen one takes what there is.
+    """
 
     paper: Mapping[str, Any]
     for_k: Callable[[int], Mapping[str, Any]]
+    most: Callable[[Pool], Mapping[str, int]]
 
     def resolve(
         self, pool: Pool, preset: Preset, class_k: int | None, **given: Any
@@ -38,6 +42,9 @@ class Defaults:
         if preset not in (None, "paper"):
             raise InputError(f"preset must be 'paper' or None, not {preset!r}")
         chosen = {name: value for name, value in given.items() if value is not None}
+        for name, most in self.most(pool).items():
+            if name in chosen and is_whole(chosen[name]) and chosen[name] > most:
+                raise InputError(f"{name}={chosen[name]} rows are too many: there are {most:,}")
         neighbors = None
         defaults: Mapping[str, Any] = self.paper
         if preset is None:

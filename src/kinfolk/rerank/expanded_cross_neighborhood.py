@@ -37,6 +37,7 @@ Distances = Callable[[int, int], NDArray[np.float32]]
 DEFAULTS = Defaults(
     paper=dict(k=25, t=3, q=8),
     for_k=lambda k: dict(k=max(3, round(1.5 * k)), t=max(1, round(0.12 * k)), q=max(1, round(0.25 * k))),
+    most=lambda pool: dict(k=len(pool), t=len(pool) - 1, q=len(pool) - 1),
 )
 
 

@@ -36,6 +36,7 @@ from kinfolk.rerank._sparse import SparseRows, add_rows
 DEFAULTS = Defaults(
     paper=dict(k1=20, k2=6, lambda_value=0.3),
     for_k=lambda k: dict(k1=max(2, round(1.4 * k)), k2=max(1, round(0.3 * k)), lambda_value=0.3),
+    most=lambda pool: dict(k1=len(pool), k2=len(pool)),
 )
 
 

@@ -22,7 +22,11 @@ from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset
 
-DEFAULTS = Defaults(paper=dict(n=50, temperature=0.1), for_k=lambda k: dict(n=max(2, 3 * k), temperature=0.1))
+DEFAULTS = Defaults(
+    paper=dict(n=50, temperature=0.1),
+    for_k=lambda k: dict(n=max(2, 3 * k), temperature=0.1),
+    most=lambda pool: dict(n=pool.n_gallery),
+)
 
 
 def local_blurring(

@@ -17,7 +17,11 @@ from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset
 
-DEFAULTS = Defaults(paper=dict(k=10, alpha=3.0), for_k=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0))
+DEFAULTS = Defaults(
+    paper=dict(k=10, alpha=3.0),
+    for_k=lambda k: dict(k=max(1, round(k / 4)), alpha=3.0),
+    most=lambda pool: dict(k=pool.n_gallery),
+)
 BLOCK_VALUES = 16 << 20  # neighbours gathered at a time: 64 MiB
 
 

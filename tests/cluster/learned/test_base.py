@@ -62,6 +62,13 @@ def test_a_saved_model_gives_the_same_clusters(kind, persons, models, tmp_path):
 
 
 @every
+def test_a_k_above_the_number_of_others_is_refused(kind, persons):
+    train, _ = persons
+    with pytest.raises(kf.InputError, match=f"k={len(train)} neighbours are too many: each labelled row has"):
+        kind(k=len(train)).fit(train, train.labels)
+
+
+@every
 def test_the_same_seed_gives_the_same_model_whatever_torch_drew_before(kind, persons):
     train, test = persons
     small = train.take(np.isin(train.labels, np.unique(train.labels)[:8]))

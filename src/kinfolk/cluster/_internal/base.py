@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -207,13 +208,21 @@ class Clusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return summary(self.labels_, self.features_)
 
     def _graph(self, X: Matrix | NeighborGraph, k: int) -> NeighborGraph:
-        """Return the graph of the k nearest neighbours, or of all if there are fewer: given or searched."""
+        """Return the graph of the k nearest neighbours, given or searched; the default k gives way to fewer rows."""
         check_whole("k", k)
-        if isinstance(X, NeighborGraph):
-            self.graph_ = X.restrict(min(k, X.k))
-        else:
-            self.graph_ = knn_graph(X, min(k, rows_of(X) - 1))
+        most = X.k if isinstance(X, NeighborGraph) else rows_of(X) - 1
+        own = getattr(self, "k", k)
+        if own > most and not self._is_default("k"):
+            have = f"this graph has {most:,}" if isinstance(X, NeighborGraph) else f"each row has {most:,} others"
+            raise InputError(f"k={own} neighbours are too many: {have}")
+        k = min(k, most)
+        self.graph_ = X.restrict(k) if isinstance(X, NeighborGraph) else knn_graph(X, k)
         return self.graph_
+
+    def _is_default(self, name: str) -> bool:
+        """Return whether a setting has its default: only that gives way to what the rows allow."""
+        known = inspect.signature(type(self)).parameters.get(name)
+        return known is not None and known.default == getattr(self, name)
 
     def _unit(self, X: Matrix | NeighborGraph) -> NDArray[np.float32]:
         """Return the rows, validated and of length one: (n, d)."""

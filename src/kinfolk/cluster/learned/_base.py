@@ -173,7 +173,9 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
                 f"{type(self).__name__} learns from {FEWEST_IDENTITIES} or more identities with two rows, not {pairs}"
             )
         remember_columns(self, X, unit)
-        self.k_ = min(len(unit) - 1, k_for_labelled(classes) if self.k == "auto" else int(self.k))
+        if self.k != "auto" and self.k > len(unit) - 1:
+            raise InputError(f"k={self.k} neighbours are too many: each labelled row has {len(unit) - 1:,} others")
+        self.k_ = min(len(unit) - 1, k_for_labelled(classes)) if self.k == "auto" else int(self.k)
         share_threads()
         edges = self._learn(self._inputs(unit), classes)
         scored = [(balance(classes, self._link(edges, **chosen)), chosen) for chosen in self._choices(edges, classes)]
