@@ -53,3 +53,14 @@ def test_without_proc_the_memory_of_the_machine_is_the_limit(monkeypatch, tmp_pa
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
     with pytest.raises(InputError, match="would take"):
         refuse_more_than_memory(round(total_memory_gib() + 1) << 30, "it")
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("max", 8.0), (str(4 << 30), 3.0), (str(64 << 30), 8.0), ("?", 8.0)])
+def test_the_limit_of_a_container(monkeypatch, tmp_path, limit, expected):
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    (tmp_path / "meminfo").write_text(f"MemAvailable:  {8 << 20} kB\n")
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text(f"{2 << 30}\n")
+    (tmp_path / "memory.stat").write_text(f"anon 5\ninactive_file {1 << 30}\n")
+    assert available_memory_gib() == expected

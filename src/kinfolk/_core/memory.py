@@ -11,6 +11,7 @@ from kinfolk._core.errors import InputError
 
 GIB = 1 << 30
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
+CONTAINER = Path("/sys/fs/cgroup")  # control groups version 2: what a container sees of its own
 
 
 def peak_memory_bytes() -> int:
@@ -48,12 +49,27 @@ def total_memory_gib() -> float:
 def available_memory_gib() -> float | None:
     """Return the memory that new work can have without swapping; None where the system has no /proc (macOS).
 
+    In a container, no more than what is left of its own limit.
+
     >>> available_memory_gib() is None or available_memory_gib() <= total_memory_gib()
     True
     """
     if not MEMINFO.is_file():
         return None
-    return _kib(MEMINFO, "MemAvailable") * 1024 / GIB
+    free = _kib(MEMINFO, "MemAvailable") * 1024
+    left = _left_of_container()
+    return (free if left is None else min(free, left)) / GIB
+
+
+def _left_of_container() -> int | None:
+    """Return what is left of the limit of a control group, files that it may forget counted as free."""
+    try:
+        limit = (CONTAINER / "memory.max").read_text(encoding="utf-8").strip()
+        used = int((CONTAINER / "memory.current").read_text(encoding="utf-8"))
+        facts = dict(line.split() for line in (CONTAINER / "memory.stat").read_text(encoding="utf-8").splitlines())
+        return None if limit == "max" else max(0, int(limit) - used + int(facts.get("inactive_file", 0)))
+    except (OSError, ValueError):
+        return None
 
 
 def refuse_more_than_memory(needed: int, what: str) -> None:
