@@ -223,3 +223,14 @@ def test_a_command_says_what_it_does_if_asked(kinfolk, features, tmp_path):
     assert said[0] == "kinfolk knn" and "reading" in said and "neighbours (exact)" in said
     _, _, err = kinfolk("knn", features, "-k", 5, "-o", tmp_path / "h.npz")
     assert err == ""
+
+
+def test_too_little_memory_is_one_sentence(kinfolk, features, monkeypatch, tmp_path):
+    from kinfolk.neighbors.exact import ExactSearch
+
+    def too_much(*_):
+        raise MemoryError("Unable to allocate 37.3 GiB")
+
+    monkeypatch.setattr(ExactSearch, "candidates", too_much)
+    code, _, err = kinfolk("knn", features, "-k", 5, "-o", tmp_path / "g.npz")
+    assert (code, err) == (1, "kinfolk: not enough memory: Unable to allocate 37.3 GiB\n")

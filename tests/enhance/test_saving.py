@@ -170,3 +170,9 @@ def test_what_cannot_be_saved_cannot_be_asked_for():
     for settings in (dict(hops=1001), dict(k=(1 << 20) + 1)):
         with pytest.raises(kf.InputError, match="must be a number"):
             quiet(**settings).fit(np.eye(4) + 0.1)
+
+
+def test_a_path_that_is_not_unicode_does_not_keep_a_model_from_being_saved(tmp_path):
+    enhancer = quiet(k=2, checkpoint_dir=tmp_path / "\udcff").fit(np.eye(5) + 0.1)
+    enhancer.save(tmp_path / "model")
+    assert GraphEnhancer.load(tmp_path / "model").k_ == 2

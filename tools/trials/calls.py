@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import itertools
 import os
 import random
 import resource
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -28,6 +29,7 @@ import typer
 
 import kinfolk as kf
 from kinfolk.cli import app, main
+from kinfolk.experiments.results import ExperimentResult, Table
 
 SECONDS = 10  # of a call
 MEMORY = 3 << 30  # bytes that a call may hold
@@ -87,7 +89,7 @@ USUAL = {
     "evaluate": ["x.npz", "--part", "all"],
     "reproduce": ["table5", "--quick", "-o", "out"],
     "theory": [],
-    "report": ["adir", "-o", "out.html"],
+    "report": ["run", "-o", "out.html"],
     "convert": ["x.npz", "out.csv"],
     "doctor": [],
 }
@@ -96,43 +98,48 @@ USUAL = {
 def run(count: int, seed: int) -> dict[str, int]:
     """Make `count` calls and count how they ended."""
     rng = random.Random(seed)
-    commands = {command.name: command.callback for command in app.registered_commands}
     warm()
     counts = Counter(ran=0, done=0, failed=0, refused=0, stopped=0, wrong=0, lost=0, left_over=0)
     with tempfile.TemporaryDirectory() as folder:
         inputs = Path(folder) / "inputs"
         make_inputs(inputs)
-        for number in range(count):
-            command = rng.choice(sorted(USUAL))
-            arguments = absurd(rng, command, inspect.signature(commands[command]).parameters.values())
+        for number, arguments in enumerate(itertools.islice(absurd_calls(rng), count)):
             for outcome, said in ask(inputs, Path(folder) / "work", arguments).items():
                 counts[outcome] += 1
-                if outcome in ("wrong", "lost", "left_over"):
+                if outcome in ("wrong", "lost", "left_over", "stopped", "failed"):
                     print(f"{number} {outcome}: kinfolk {arguments!r}\n{said}", file=sys.stderr)
             counts["ran"] += 1
     return dict(counts)
 
 
-def absurd(rng: random.Random, command: str, params: Iterable[inspect.Parameter]) -> list[str]:
-    """Return a call with one to three absurd values."""
-    arguments = list(USUAL[command])
-    options = list(params)
-    for param in rng.sample(options, min(len(options), rng.choice([1, 1, 2, 3]))):
-        kind, about = get_args(param.annotation)[:2]
-        value = rng.choice(values_of(param.name, str(kind)))
-        option = f"--{param.name.replace('_', '-')}"
-        option = next((text for text in about.param_decls or () if text.startswith("--")), option)
-        if isinstance(about, typer.models.ArgumentInfo):
-            arguments[:1] = [value]
-        elif kind is bool:
-            arguments.append(option)
-        else:
-            arguments += [option, *[value] * (2 if "tuple" in str(kind) else 1)]
-    return [command, *arguments]
+def absurd_calls(rng: random.Random) -> Iterator[list[str]]:
+    """Yield calls for ever, each with a value of an option that was not there before, some with more absurd values."""
+    commands = {command.name: command.callback for command in app.registered_commands}
+    params = {name: list(inspect.signature(commands[name], eval_str=True).parameters.values()) for name in USUAL}
+    while True:
+        every = [(name, param, value) for name in USUAL for param in params[name] for value in values_of(param)]
+        for name, param, value in rng.sample(every, len(every)):
+            arguments = with_value(list(USUAL[name]), param, value)
+            for other in rng.sample(params[name], min(len(params[name]), rng.choice([0, 0, 1, 2]))):
+                arguments = with_value(arguments, other, rng.choice(values_of(other)))
+            yield [name, *arguments]
 
 
-def values_of(name: str, kind: str) -> list[str]:
+def with_value(arguments: list[str], param: inspect.Parameter, value: str) -> list[str]:
+    """Return the arguments with another one."""
+    kind, about = get_args(param.annotation)[:2]
+    if isinstance(about, typer.models.ArgumentInfo):
+        return [value, *arguments[1:]]
+    option = f"--{param.name.replace('_', '-')}"
+    option = next((text for text in about.param_decls or () if text.startswith("--")), option)
+    return [*arguments, option] + ([] if kind is bool else [value] * (2 if "tuple" in str(kind) else 1))
+
+
+def values_of(param: inspect.Parameter) -> list[str]:
     """Return absurd values for an option, and a few sensible ones where others depend on it."""
+    name, kind = param.name, str(get_args(param.annotation)[0])
+    if kind == str(bool):
+        return [""]
     if name in ("out", "target", "save_model", "plot", "curves", "figures", "checkpoint_dir"):
         return OUTPUTS + PATHS
     if "Path" in kind or name == "data":
@@ -229,6 +236,8 @@ def make_inputs(folder: Path) -> None:
     kf.FeatureSet(X[:1]).save(folder / "one.npz")
     kf.knn_graph(fs, 5, out=folder / "graph.npz")
     kf.GraphEnhancer(k=5).fit(fs).save(folder / "model")
+    table = Table(data="[red]<b>x", head=("", "mAP"), rows=(("raw", "**66.0**"),))
+    ExperimentResult(name="table2", title="T", about="", tables=(table,)).save(folder / "run")
     (folder / "labels.txt").write_text("\n".join(map(str, labels)))
     (folder / "clusters.csv").write_text("row,cluster\n" + "".join(f"{row},{c}\n" for row, c in enumerate(labels)))
     (folder / "bad.npz").write_bytes(rng.bytes(500))

@@ -88,6 +88,9 @@ def main() -> None:
     except KinfolkError as error:
         print(f"kinfolk: {printable(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except MemoryError as error:
+        print(f"kinfolk: not enough memory: {printable(error) or 'ask for less'}", file=sys.stderr)
+        sys.exit(1)
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:

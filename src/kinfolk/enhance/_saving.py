@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.extras import require
 from kinfolk._core.schema import checked
+from kinfolk._core.text import printable
 from kinfolk.enhance._model_facts import EnhancerFacts
 from kinfolk.enhance._settings import check_settings
 from kinfolk.enhance.propagation import Propagation
@@ -111,15 +112,15 @@ def _shaped(tensors: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...])
 
 
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters as JSON has them.
+    """Return the parameters as JSON has them; what is no valid Unicode in a path is spelled.
 
     >>> plain_parameters({"k": np.int64(3)})
     {'k': 3}
     """
+    texts = {name: printable(value) for name, value in parameters.items() if isinstance(value, str | os.PathLike)}
     return {
-        name: str(value) if isinstance(value, os.PathLike) else value.item() if isinstance(value, np.generic) else value
-        for name, value in parameters.items()
-    }
+        name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()
+    } | texts
 
 
 def _card(e: GraphEnhancer) -> str:
