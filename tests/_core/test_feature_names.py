@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from kinfolk._core.errors import InputError
-from kinfolk._core.feature_names import check_columns, remember_columns
+from kinfolk._core.feature_names import check_columns, remember_columns, restore_columns, saved_columns
 
 X = np.arange(6.0).reshape(3, 2)
 KINDS = [pd.DataFrame, pl.DataFrame, pa.table]
@@ -48,3 +48,16 @@ def test_a_second_fit_forgets_the_first():
     estimator = fitted(pd.DataFrame(X, columns=["a", "b"]))
     remember_columns(estimator, X, X)
     assert not hasattr(estimator, "feature_names_in_")
+
+
+def test_titles_are_saved_and_restored():
+    estimator = fitted(pd.DataFrame(X, columns=["a", "b"]))
+    assert saved_columns(estimator) == {"feature_names": ["a", "b"]}
+    assert saved_columns(fitted(X)) == {}
+    other = fitted(X)
+    restore_columns(other, None)
+    assert not hasattr(other, "feature_names_in_")
+    restore_columns(other, ["a", "b"])
+    check_columns(other, pd.DataFrame(X, columns=["a", "b"]), X)
+    with pytest.raises(InputError, match="feature_names has 3 titles, but n_features is 2"):
+        restore_columns(other, ["a", "b", "c"])

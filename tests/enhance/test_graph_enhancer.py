@@ -220,7 +220,7 @@ def test_features_may_come_in_any_form(data, tmp_path):
         np.testing.assert_allclose(quiet(k=8).fit(form).transform(form), e.transform(X), atol=1e-5)
 
 
-def test_tables_keep_their_columns(data):
+def test_tables_keep_their_columns(data, tmp_path):
     X = data[0][:40]
     titles = [f"f{number}" for number in range(X.shape[1])]
     table = pd.DataFrame(X, columns=titles, index=[f"{number}.jpg" for number in range(40)])
@@ -238,6 +238,9 @@ def test_tables_keep_their_columns(data):
         with pytest.raises(kf.InputError, match="same order as they were in fit"):
             act()
     assert kf.cluster.Kin(enhancer=enhancer).fit(table).labels_.shape == (40,)
+    enhancer.save(tmp_path / "model")
+    with pytest.raises(kf.InputError, match="same order as they were in fit"):
+        GraphEnhancer.load(tmp_path / "model").transform(wrong)
     named = GraphEnhancer(k=5).set_output(transform="pandas").fit(table).transform(table)
     assert named.index.equals(table.index)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
@@ -20,6 +21,21 @@ def check_columns(estimator: Any, X: object, matrix: NDArray[Any]) -> None:
     """Raise InputError where X has other columns than the table of the fit, or the same in another order."""
     if hasattr(estimator, "feature_names_in_") or is_frame(X):
         _validated(estimator, X, matrix, reset=False)
+
+
+def saved_columns(estimator: Any) -> dict[str, list[str]]:
+    """Return the titles of a fit on a table as a fact for a model folder; nothing after a fit on an array."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return {} if names is None else {"feature_names": [str(name) for name in names]}
+
+
+def restore_columns(estimator: Any, names: list[str] | None) -> None:
+    """Set the titles of a model folder, one for each of `n_features_in_`."""
+    if names is None:
+        return
+    if len(names) != estimator.n_features_in_:
+        raise InputError(f"feature_names has {len(names)} titles, but n_features is {estimator.n_features_in_}")
+    estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _validated(estimator: Any, X: object, matrix: NDArray[Any], reset: bool) -> None:

@@ -19,6 +19,8 @@ def is_frame(X: object) -> bool:
     >>> is_frame(np.eye(2)), is_frame([[1.0]])
     (False, False)
     """
+    if not hasattr(X, "__len__"):  # a lazy table of polars has no length before it is collected
+        return False
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 

@@ -27,6 +27,7 @@ USES = {
     "hdf5": "reading and writing .h5 and .hdf5",
     "pyg": "NeighborGraph.to_pyg",
     "networkx": "NeighborGraph.to_networkx",
+    "pandas": "FeatureSet.to_pandas",
     "tensorboard": "GraphEnhancer(tensorboard=True)",
     "infomap": "kf.cluster.Infomap (GPL)",
     "leiden": "kf.cluster.Leiden and NeighborGraph.to_igraph (GPL)",

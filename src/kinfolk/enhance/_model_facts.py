@@ -84,3 +84,4 @@ class EnhancerFacts(Facts):
     propagation: PropagationFacts
     encoder: EncoderFacts | None
     n_features: Dimensions
+    feature_names: list[str] | None = None  # of a fit on a table

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.extras import require
+from kinfolk._core.feature_names import restore_columns, saved_columns
 from kinfolk._core.schema import checked
 from kinfolk._core.text import printable
 from kinfolk.enhance._model_facts import EnhancerFacts
@@ -46,6 +47,7 @@ def save_enhancer(e: GraphEnhancer, path: str | os.PathLike[str], force: bool = 
         propagation=asdict(e.propagation_),
         encoder=asdict(e.encoder_.config) if e.encoder_ else None,
         n_features=e.n_features_in_,
+        **saved_columns(e),
     )
     tensors: dict[str, Any] = {"mean": e.mean_}
     # the shipped network goes with the model: a later release may ship another
@@ -74,6 +76,7 @@ def load_enhancer(cls: type[E], path: str | os.PathLike[str]) -> E:
         check_settings(e)
         e.k_, e.k_free_, e.trained_ = facts.k, facts.k_free, facts.trained
         e.scores_, e.class_size_, e.n_features_in_ = dict(facts.scores), facts.class_size, facts.n_features
+        restore_columns(e, facts.feature_names)
         e.mean_ = _shaped(tensors, "mean", (e.n_features_in_,))
         e.metric_ = _shaped(tensors, "metric", (e.n_features_in_,) * 2) if "metric" in tensors else None
         e.propagation_ = Propagation(**facts.propagation.model_dump())

@@ -218,7 +218,7 @@ def _numbered_together(titles: Sequence[str], places: list[int]) -> list[int]:
         rest = [titles[place] for place in places if titles[place] not in strangers]
         raise InputError(
             f"column {strangers[0]!r} stands beside the numbered features {rest[0]} ... {rest[-1]}: is it one of them? "
-            f"Choose with {_how('features')}, such as {_prefix(rest[0])}*"
+            f"Choose with {_how('features')}, such as {_prefix(rest[0])}*, or with {OPTIONS['names']} if it holds ids"
         )
     if len({_prefix(titles[place]) for place in places}) > 1:
         return places

@@ -128,15 +128,17 @@ def test_mistakes_are_named_in_one_sentence(kind, persons, models):
 
 
 @pytest.mark.parametrize("kind", [AdaNets])
-def test_tables_keep_their_columns(kind, persons):
+def test_tables_keep_their_columns(kind, persons, tmp_path):
     train, _ = persons
     titles = [f"f{number}" for number in range(train.dim)]
     table = pd.DataFrame(train.features, columns=titles)
     model = kind(steps=1).fit(table, train.labels)
     assert model.feature_names_in_.tolist() == titles
     np.testing.assert_array_equal(model.predict(table), model.fit_predict(table))
-    with pytest.raises(kf.InputError, match="same order as they were in fit"):
-        model.predict(table[titles[::-1]])
+    model.save(tmp_path / "model")
+    for one in (model, kind.load(tmp_path / "model")):
+        with pytest.raises(kf.InputError, match="same order as they were in fit"):
+            one.predict(table[titles[::-1]])
 
 
 @every

@@ -34,7 +34,7 @@ from torch import nn
 
 from kinfolk._core.checks import check_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.feature_names import remember_columns
+from kinfolk._core.feature_names import remember_columns, restore_columns, saved_columns
 from kinfolk._core.progress import log_lines, stage
 from kinfolk._core.schema import Facts, checked
 from kinfolk._core.threads import deal, one_torch_thread, share_threads
@@ -73,6 +73,7 @@ class ClustererFacts(Facts):
 
     parameters: ParameterFacts
     n_features: Dimensions
+    feature_names: list[str] | None = None  # of a fit on a table
     k: Neighbors
     odds: Annotated[list[Annotated[list[Odds], Field(min_length=2, max_length=2)]], Field(min_length=2, max_length=2)]
     settings: dict[Word, Any]
@@ -206,6 +207,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         config = dict(
             parameters=parameters,
             n_features=self.n_features_in_,
+            **saved_columns(self),
             k=self.k_,
             odds=self.odds_,
             settings=self.settings_,
@@ -225,6 +227,7 @@ class LearnedClusterer(Clusterer, Generic[Inputs]):
         facts = checked(ClustererFacts, config, path)
         model = cls(**facts.parameters.model_dump())
         model.n_features_in_, model.k_, model.score_ = facts.n_features, facts.k, facts.score
+        restore_columns(model, facts.feature_names)
         model.settings_ = checked(cls._settings_facts, facts.settings, f"{path}: settings").model_dump()
         model.odds_ = [(a, b) for a, b in facts.odds]
         with reading(Path(path), "a model"):
