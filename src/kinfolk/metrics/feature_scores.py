@@ -20,8 +20,8 @@ from kinfolk.metrics.cosine_ranking import cosine_ranking
 from kinfolk.metrics.identity_scores import IdentityScores, reid_scores, retrieval_scores
 from kinfolk.metrics.retrieval import draw_queries
 
-# with so many queries a mean is within half a point of that of all rows in 95 of 100 draws: the average precision of a
-# query has a standard deviation of about 0.3
+# with so many queries a mean is within 0.4 points of that of all rows in 95 of 100 draws: the average precision of a
+# query has a standard deviation of about 0.25 on four real sets; 200,000 rows of 128 dimensions take two minutes a core
 QUERIES = 20_000
 
 Protocol = Literal["reid", "retrieval"]
