@@ -76,6 +76,19 @@ def test_labels_alone_are_enough_for_clusters(kinfolk, fs, clusters):
         assert "holds labels alone" in err
 
 
+def test_labels_alone_may_have_names(kinfolk, fs, clusters):
+    np.save("truth.npy", fs.labels)
+    Path("names.txt").write_text("\n".join(fs.names))
+    lines = [f"{name},{cluster}" for name, cluster in zip(fs.names, clusters, strict=True)]
+    Path("c.csv").write_text("\n".join(["id,cluster", *reversed(lines)]))
+    code, out, err = kinfolk("evaluate", "truth.npy", "-c", "c.csv", "--names", "names.txt", "--json")
+    assert code == 0, err
+    assert values(out, "clusters")["nmi"] == pytest.approx(clustering_report(fs.labels, clusters).nmi)
+    Path("names.txt").write_text("a\nb")
+    code, _, err = kinfolk("evaluate", "truth.npy", "-c", "c.csv", "--names", "names.txt")
+    assert code == 2 and "names.txt: 2 names for 60 rows" in err
+
+
 def test_features_and_a_graph_are_scored(kinfolk, fs):
     part = fs.part("test")
     report = retrieval_report(part, part.labels)

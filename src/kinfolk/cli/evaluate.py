@@ -233,7 +233,8 @@ def _read_truth(
     if source.suffix.lower() in LABEL_FILES or _is_label_array(source):
         from kinfolk.formats._labels import read_labels
 
-        return read_labels(source)[0], None, None
+        truth = read_labels(source)[0]
+        return truth, options.given_names(len(truth)), None
     features = options.read(source, part, labels, dim)
     if features.labels is None:
         raise InputError(f"{source} has no labels to score against: give them with --labels")

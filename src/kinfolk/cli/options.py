@@ -26,6 +26,9 @@ from kinfolk._core.progress import clear, log_lines, stage
 from kinfolk._core.text import printable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from kinfolk.features import FeatureSet
 
 Check = Callable[[typer.CallbackParam, Any], Any]
@@ -113,6 +116,19 @@ def read(path: Path, part: str | None, labels: Path | None, dim: int | None) -> 
         say(f"{path}: {features.taken_from}", err=True)
     taken[path] = features.taken_from
     return features.part(ALL) if part == ALL and ALL in features.part_names else features
+
+
+def given_names(rows: int) -> NDArray[np.str_] | None:
+    """Return the names of --names for rows that come without features, None if it was not given."""
+    from kinfolk.formats._names import read_names
+
+    asked = _asked.get({})
+    if asked.get("names") is None:
+        return None
+    names = read_names(asked["names"], asked["name_column"])
+    if len(names) != rows:
+        raise InputError(f"{asked['names']}: {len(names):,} names for {rows:,} rows")
+    return names
 
 
 def taken_columns() -> dict[str, str]:
