@@ -211,3 +211,15 @@ def test_a_folder_of_kinfolk_0_1_is_refused_by_name(tmp_path: Path) -> None:
         InputError, match=r"config.json, weights.safetensors\), or that kinfolk 0.1 wrote.*move it away"
     ):
         check_target(tmp_path, force=True, kind="model")
+
+
+def test_what_a_run_left_that_was_killed_when_its_output_was_in_place_goes(tmp_path: Path) -> None:
+    for name in ("v.bin", "v.meta"):
+        (tmp_path / name).write_text("whole")
+        (tmp_path / f".{name}.kinfolk").mkdir()
+        (tmp_path / f".{name}.kinfolk" / "lock").touch()
+    (tmp_path / ".v.bin.kinfolk" / "new-0123abcd.bin").hardlink_to(tmp_path / "v.bin")
+    with pytest.raises(InputError, match="exists already"), claim(tmp_path / "v.bin"):
+        raise AssertionError("the block must not run")
+    assert names(tmp_path) == ["v.bin", "v.meta"]
+    assert (tmp_path / "v.bin").read_text() == "whole"

@@ -30,6 +30,11 @@ def spin(first, last):
         number = (number + last) % 1000
     return number
 
+def in_callback():
+    import ctypes, signal
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+    spin(0, 1)
+
 def work(*_):
     spin(-1, 0)  # compiled now
     with replacing(sys.argv[-1] + ".beside.txt") as temporary:
@@ -70,8 +75,13 @@ def stopped(features: Path, work: str, number: int = signal.SIGINT, grace: int =
 
 @pytest.mark.parametrize(
     "work",
-    ["spin(0, 1)", "over_spans(spin, 8)", "exec('while True:\\n try: spin(0, 1)\\n except BaseException: pass')"],
-    ids=["compiled code", "threads of compiled code", "code that drops every exception"],
+    [
+        "spin(0, 1)",
+        "over_spans(spin, 8)",
+        "in_callback()",
+        "exec('while True:\\n try: spin(0, 1)\\n except BaseException: pass')",
+    ],
+    ids=["compiled code", "threads of compiled code", "a callback", "code that drops every exception"],
 )
 def test_a_signal_ends_work_that_does_not_hear_it_and_nothing_is_left(features: Path, work: str) -> None:
     code, errors, left = stopped(features, work, grace=0)

@@ -25,7 +25,9 @@ from kinfolk._core.outputs import (
     locked,
     refuse_existing,
     remove_folder,
+    settle_all,
     temporary_name,
+    work_folder,
 )
 
 CHECKPOINTS = "checkpoints"  # kind of the folder that a training resumes from
@@ -134,7 +136,7 @@ def adding(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
             raise InputError(f"{path} is a file, a folder was expected")
         _manifest_for(folder, kind)
     with locked(folder, folder / ".kinfolk"):
-        _settle_all(folder)
+        settle_all(folder)
         yield folder
 
 
@@ -167,8 +169,7 @@ def settled(path: str | os.PathLike[str]) -> None:
 
     >>> settled("no such file")
     """
-    target = absolute(path)
-    if (target.with_name(f".{target.name}.kinfolk") / COMMIT).is_file():
+    if (work_folder(path) / COMMIT).is_file():
         with claim(path, force=True):
             pass
 
@@ -230,14 +231,6 @@ def _set_mode(file: Path, like: Path) -> None:
     """Let those read a file who may read another; safetensors writes for the owner alone."""
     with suppress(OSError):  # a file system without modes
         file.chmod(like.stat().st_mode & 0o777)
-
-
-def _settle_all(folder: Path) -> None:
-    """Finish or remove what killed runs left of the files of a folder."""
-    for work in folder.glob(".?*.kinfolk"):
-        target = folder / work.name.removeprefix(".").removesuffix(".kinfolk")
-        with suppress(InputError), locked(target, work):  # one that is being written is nobody's leftover
-            pass
 
 
 def _put_files(temporaries: Sequence[Path], targets: Sequence[Path], force: bool) -> None:

@@ -69,9 +69,14 @@ def claim(
     ...     work.name
     '.clusters.csv.kinfolk'
     """
-    check_target(path, force=force, kind=kind, inputs=inputs)
-    target = absolute(path)
-    work = target.with_name(f".{target.name}.kinfolk")
+    try:
+        check_target(path, force=force, kind=kind, inputs=inputs)
+    except InputError:
+        with suppress(OSError):
+            if work_folder(path).is_dir():  # of a run that was killed when its output was in place already
+                settle_all(work_folder(path).parent)
+        raise
+    target, work = absolute(path), work_folder(path)
     outermost = work not in _held
     with locked(target, work):
         # again: another may have finished meanwhile; checksums are computed once
@@ -106,6 +111,17 @@ def locked(target: Path, work: Path) -> Iterator[Path]:
             held.times -= 1
             if held.times == 0:
                 _give_back(work)
+
+
+def settle_all(folder: Path) -> None:
+    """Finish or remove what killed runs left of the outputs in a folder; those that are being written are left alone.
+
+    >>> settle_all(Path("no such folder"))
+    """
+    for work in folder.glob(".?*.kinfolk"):
+        target = folder / work.name.removeprefix(".").removesuffix(".kinfolk")
+        with suppress(InputError), locked(target, work):
+            pass
 
 
 def release_all() -> None:
@@ -175,6 +191,16 @@ def absolute(path: str | os.PathLike[str]) -> Path:
     if full.name in ("", ".."):
         return full.resolve()
     return full.parent.resolve() / full.name
+
+
+def work_folder(path: str | os.PathLike[str]) -> Path:
+    """Return where kinfolk works on an output.
+
+    >>> work_folder("a/graph.npz").name
+    '.graph.npz.kinfolk'
+    """
+    target = absolute(path)
+    return target.with_name(f".{target.name}.kinfolk")
 
 
 def temporary_name(prefix: str, suffix: str = "") -> str:

@@ -48,6 +48,7 @@ class Stopping:
         heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         self._woken_before = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, self._stop) for number in heard}
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
         self._watcher = threading.Thread(target=self._watch, name="kinfolk-signals", daemon=True)
         self._watcher.start()
         return self
@@ -60,6 +61,7 @@ class Stopping:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._woken_before)
+        sys.unraisablehook = self._hook
         os.close(self._wake)
         self._watcher.join()
         os.close(self._signals)
@@ -71,6 +73,11 @@ class Stopping:
         if self.number is None:
             self.number = number
             raise Stopped
+
+    def _unraisable(self, lost: sys.UnraisableHookArgs) -> None:
+        """Say nothing of a signal that came inside a callback of compiled code: the watcher ends the command."""
+        if lost.exc_type is not Stopped:
+            self._hook(lost)
 
     def _watch(self) -> None:
         came = os.read(self._signals, 1)  # empty when the block has ended

@@ -47,7 +47,6 @@ def theory(
     [bold]Example:[/bold]  kinfolk theory --p 0.8 --q 0.2 --alpha 0.8 --plot tests.png
     """
     from kinfolk._core.errors import InputError
-    from kinfolk._core.files import replacing
 
     options.figure(plot, force, inputs=[data])
     options.exists(data)
@@ -63,7 +62,7 @@ def theory(
         )
 
         if plot is not None:
-            from kinfolk.report.figures import errors_over_tests  # before the work: it needs an extra
+            from kinfolk.report.figures import errors_over_tests, save_figure  # before the work: it needs an extra
     estimated = None
     if data is not None:
         features = options.read(data, part, None, None)
@@ -82,8 +81,8 @@ def theory(
         rows.append(dict(m=m, one_test=sum(one), bound=sum(bound), exact=sum(many), drawn=sum(drawn)))
     needed = min_tests(p, q, alpha, gamma), min_tests(p, q, alpha, gamma, exact=True)
     if plot is not None:
-        with stage("drawing"), replacing(plot, force) as temporary:
-            errors_over_tests(rows, needed[1]).savefig(temporary, dpi=120)
+        with stage("drawing"):
+            save_figure(errors_over_tests(rows, needed[1]), plot, force)
     if as_json:
         facts = dict(p=p, q=q, alpha=alpha, gamma=gamma, needed_bound=needed[0], needed_exact=needed[1], rows=rows)
         facts |= {} if estimated is None else dict(estimate=asdict(estimated), **options.taken_columns())
