@@ -72,6 +72,7 @@ def test_files_that_grow_have_no_checksum(folder: Path) -> None:
         '{"kinfolk": "0.2", "kind": "x", "format": 1, "files": ["a.txt"]}',
         '{"kinfolk": "0.2", "kind": 7, "format": 1, "files": {}}',
         '{"kinfolk": "0.2", "kind": "x", "format": "one", "files": {}}',
+        '{"kinfolk": "0.2", "kind": "x", "format": 1e999, "files": {}}',
         '{"name": "a web page", "icons": []}',
         "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
     ],

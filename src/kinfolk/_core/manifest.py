@@ -116,7 +116,8 @@ def with_files(manifest: Manifest, folder: Path, names: Iterable[str], growing: 
 
 
 def _parsed(content: Any) -> Manifest | None:
-    if not isinstance(content["kinfolk"], str) or not isinstance(content["kind"], str):
+    texts = isinstance(content["kinfolk"], str) and isinstance(content["kind"], str)
+    if not texts or type(content["format"]) is not int:
         return None
     files = {}
     for name, facts in content["files"].items():
@@ -124,7 +125,7 @@ def _parsed(content: Any) -> Manifest | None:
         if not _is_inside(name) or type(size) is not int or not isinstance(checksum, str | None):
             return None
         files[name] = FileFacts(size, checksum)
-    return Manifest(content["kind"], int(content["format"]), files)
+    return Manifest(content["kind"], content["format"], files)
 
 
 def _is_inside(name: str) -> bool:

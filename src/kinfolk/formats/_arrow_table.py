@@ -15,6 +15,8 @@ from kinfolk.features import FeatureSet
 from kinfolk.formats._cells import set_of_cells
 from kinfolk.formats._columns import Columns, Kind
 
+CELL_BYTES = 64  # of a value as a Python object, with its place in the list
+
 
 def pyarrow(part: str | None = None) -> ModuleType:
     """Return pyarrow or one of its modules, or raise MissingExtraError."""
@@ -35,11 +37,22 @@ def set_of_table(
 
 def _cells(column: Any) -> list[Any]:
     """Return the values of a column; texts that are stored once and repeated may be far larger than their file."""
-    pa, pc = pyarrow(), pyarrow("compute")
-    if pa.types.is_dictionary(column.type) and kind_of(column.type.value_type) == "other":
-        sizes = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
-        refuse_more_than_memory(sum(pc.sum(size).as_py() or 0 for size in sizes), "its texts")
+    if pyarrow().types.is_run_end_encoded(column.type):
+        raise InputError(f"columns of the type {column.type} are not read")
+    needed = CELL_BYTES * len(column) + sum(_repeated_bytes(chunk) for chunk in column.chunks)
+    refuse_more_than_memory(needed, "its texts")
     return column.to_pylist()
+
+
+def _repeated_bytes(chunk: Any) -> int:
+    """Return the size of the texts of a chunk where rows may share one: in a dictionary, or by views."""
+    pa, pc = pyarrow(), pyarrow("compute")
+    if pa.types.is_dictionary(chunk.type) and pa.types.is_string(chunk.type.value_type):
+        return pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
+    if pa.types.is_string_view(chunk.type):  # a view is four numbers, of which the first is the length
+        views = np.frombuffer(chunk.buffers()[1], dtype=np.int32)[::4][chunk.offset :][: len(chunk)]
+        return int(views.sum(dtype=np.int64))
+    return 0
 
 
 def kind_of(kind: Any) -> Kind:

@@ -74,9 +74,10 @@ def _is_numeric(data: Any) -> bool:
 
 
 def _array(h5py: Any, name: str, data: Any) -> NDArray[Any]:
-    # texts become Python's; numbers float32 where they are a matrix
-    refuse_more_than_memory(data.size * max(4, data.dtype.itemsize), name)
-    if h5py.check_string_dtype(data.dtype) is not None:
+    is_text = h5py.check_string_dtype(data.dtype) is not None
+    # texts are held three times: as they are stored, decoded, as an array
+    refuse_more_than_memory((3 if is_text else 1) * data.size * max(4, data.dtype.itemsize), name)
+    if is_text:
         return text_array(data.asstr()[...].ravel().tolist())
     if not _is_numeric(data):
         raise InputError(f"{name} must be numbers, truth values or texts, not {data.dtype}")
