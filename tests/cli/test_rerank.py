@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -148,3 +149,17 @@ def test_a_file_without_queries_needs_a_gallery(kinfolk, tmp_path):
     code, _, err = kinfolk("rerank", tmp_path / "x.npz", "-m", "kr", "-o", tmp_path / "r.npz")
     assert code == 2
     assert "does not mark which rows are queries" in err
+
+
+@pytest.mark.slow
+def test_market1501_has_one_number_whatever_is_written(kinfolk, shared_data, tmp_path):
+    market = (shared_data / "market1501.npz", "--part", "test")
+    for top in (5, 10, 100, "all"):
+        out = kinfolk("rerank", *market, "-m", "kr", "--top", top, "--force", "-o", tmp_path / "r.npz")[1]
+        assert re.search(r"mAP x 100 +80\.20\n", out)
+    out = kinfolk("rerank", *market, "-m", "cosine", "-o", tmp_path / "c.npz")[1]
+    assert re.search(r"mAP x 100 +64\.43\nR1 x 100 +85\.19\n", out)
+    out = kinfolk("evaluate", *market)[1]
+    assert re.search(r"mAP +│ +64\.43 ", out) and re.search(r"R1 +│ +85\.19 ", out)
+    out = kinfolk("evaluate", *market, "--ranking", tmp_path / "c.npz")[1]
+    assert "mAP of the first 100" in out and "64.43" not in out

@@ -74,7 +74,7 @@ def test_an_array_file_of_other_rows_is_refused(tmp_path, sides, column):
         ("query,rank,gallery,distance\na,2,x,0\n", "line 2: the rank 1 was expected, not '2'"),
         ("query,rank,gallery,distance\na,1\n", "line 2: gallery None is not in the set"),
         ("query,rank,gallery,distance\n", "no list for the query 'a'"),
-        ("query,rank,gallery,distance\na,1,x,0\na,2,y,0\na,3,x,0\n", "other rows than the 2"),
+        ("query,rank,gallery,distance\na,1,x,0\na,2,y,0\na,3,x,0\n", "line 4: more ranks than the 2 rows"),
     ],
 )
 def test_a_table_that_is_no_ranking_of_the_set_is_refused(tmp_path, text, sentence):
@@ -93,7 +93,9 @@ def test_a_table_that_is_no_ranking_of_the_set_is_refused(tmp_path, text, senten
         (dict(indices=np.array([[0, 9]])), "other rows than the 2 of this gallery"),
         (dict(indices=np.array([[0, -7]])), "other rows than the 2 of this gallery"),
         (dict(indices=np.array([[0, 1, 0]])), "other rows than the 2 of this gallery"),
-        (dict(indices=np.array([[0, 1]], dtype=object)), "cannot be read as a ranking"),
+        (dict(indices=np.array([[0, 2**64 - 1]], dtype=np.uint64)), "other rows than the 2 of this gallery"),
+        (dict(indices=np.array([[0, 1]], dtype=object)), "object array"),
+        (dict(indices=np.array([[0, 1]]), n_gallery=np.array([3, 4])), "was it made from another set"),
     ],
 )
 def test_arrays_that_are_no_ranking_are_refused(tmp_path, arrays, sentence):

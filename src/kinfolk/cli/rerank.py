@@ -28,7 +28,9 @@ def rerank(
     ] = None,
     method: Annotated[str, typer.Option("--method", "-m", help=NAMES + ".")] = "band+kr",
     model: Annotated[Path | None, typer.Option(help="Folder that kinfolk train wrote, for band.")] = None,
-    top: Annotated[str, typer.Option(help="Length of each list: a number or all.")] = "100",
+    top: Annotated[
+        str, typer.Option(help="Rows of the gallery that are written for each query: so many at most, or all.")
+    ] = "100",
     preset: Annotated[str | None, typer.Option(help="paper: the settings of the literature.")] = None,
     part: options.Part = None,
     labels: options.Labels = None,

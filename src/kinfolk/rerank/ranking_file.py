@@ -21,9 +21,11 @@ from kinfolk._core.files import existing_file, replacing
 from kinfolk._core.text import safe_cell
 from kinfolk.features import FeatureSet
 from kinfolk.formats._common import reading
+from kinfolk.formats._npz_archive import open_npz
 from kinfolk.rerank._ranking import Ranking
 
 HEADER = ["query", "rank", "gallery", "distance", "of"]
+OTHER_ROWS = "it ranks other rows than the {:,} of this gallery"
 IDENTIFYING = ("names", "labels", "cameras")  # columns that stay the same when features are made better
 
 
@@ -92,10 +94,7 @@ def read_ranking(file: Path, query: FeatureSet, gallery: FeatureSet) -> NDArray[
     if file.suffix not in (".npz", ".csv"):
         raise InputError(f"{file}: a ranking is a .npz or .csv file that kinfolk rerank wrote")
     with reading(existing_file(file), "a ranking"):
-        lists = _from_arrays(file, query, gallery) if file.suffix == ".npz" else _from_table(file, query, gallery)
-        if lists.shape[1] > len(gallery) or lists.max(initial=-1) >= len(gallery) or lists.min(initial=0) < -1:
-            raise InputError(f"it ranks other rows than the {len(gallery):,} of this gallery")
-        return lists
+        return _from_arrays(file, query, gallery) if file.suffix == ".npz" else _from_table(file, query, gallery)
 
 
 def _ids(fs: FeatureSet) -> list[Any]:
@@ -124,23 +123,35 @@ def _checksums(query: FeatureSet, gallery: FeatureSet) -> dict[str, Any]:
 
 
 def _from_arrays(file: Path, query: FeatureSet, gallery: FeatureSet) -> NDArray[np.int64]:
-    with np.load(file, allow_pickle=False) as arrays:
-        if "indices" not in arrays:
-            raise InputError(f"a ranking has the array indices, this file has {', '.join(arrays) or 'none'}")
-        indices = arrays["indices"]
-        if indices.ndim != 2 or indices.dtype.kind not in "iu":
-            raise InputError(f"indices must be (queries, top) row numbers, not {indices.shape} of {indices.dtype}")
-        size = int(arrays["n_gallery"]) if "n_gallery" in arrays else len(gallery)
-        if (len(indices), size) != (len(query), len(gallery)):
+    with open_npz(file) as archive:
+        headers = archive.headers()
+        if "indices" not in headers:
+            raise InputError(f"a ranking has the array indices, this file has {', '.join(headers) or 'none'}")
+        shape, kind = headers["indices"].shape, headers["indices"].dtype
+        if len(shape) != 2 or kind.kind not in "iu":
+            raise InputError(f"indices must be (queries, top) row numbers, not {shape} of {kind}")
+        checksums = _checksums(query, gallery)
+        facts = {name: str(value) for name, value in archive.read(["n_gallery", *checksums]).items()}
+        size = facts.get("n_gallery", str(len(gallery)))
+        if (shape[0], size) != (len(query), str(len(gallery))):
             raise InputError(
-                f"a ranking of {size:,} gallery rows for {len(indices):,} queries, but the set has "
-                f"{len(gallery):,} and {len(query):,}: was it made from another set or --part?"
+                f"a ranking of {size} gallery rows for {shape[0]} queries, but the set has "
+                f"{len(gallery)} and {len(query)}: was it made from another set or --part?"
             )
-        for name, checksum in _checksums(query, gallery).items():
-            if name in arrays and str(arrays[name]) != str(checksum):
+        for name, checksum in checksums.items():
+            if facts.get(name, str(checksum)) != str(checksum):
                 side, _, column = name.partition("_")
                 raise InputError(f"a ranking of another set: its {column} of the {side} are others")
-        return indices.astype(np.int64)
+        if shape[1] > len(gallery):
+            raise InputError(OTHER_ROWS.format(len(gallery)))
+        return _rows(archive.read(["indices"])["indices"], gallery)
+
+
+def _rows(lists: NDArray[np.integer], gallery: FeatureSet) -> NDArray[np.int64]:
+    """Return lists of gallery rows as int64, checked before they are cast; -1 ends a list."""
+    if lists.size and (lists.max() >= len(gallery) or lists.min() < -1):
+        raise InputError(OTHER_ROWS.format(len(gallery)))
+    return lists.astype(np.int64)
 
 
 def _from_table(file: Path, query: FeatureSet, gallery: FeatureSet) -> NDArray[np.int64]:
@@ -165,6 +176,8 @@ def _from_table(file: Path, query: FeatureSet, gallery: FeatureSet) -> NDArray[n
             found = lists[places[0][line["query"]]]
             if line["rank"] != str(len(found) + 1):
                 raise InputError(f"{where}: the rank {len(found) + 1} was expected, not {line['rank']!r}")
+            if len(found) == len(gallery):
+                raise InputError(f"{where}: more ranks than the {len(gallery):,} rows of this gallery")
             found.append(places[1][line["gallery"]])
     empty = next((row for row, found in enumerate(lists) if not found), None)
     if empty is not None:
