@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -234,3 +235,47 @@ def test_too_little_memory_is_one_sentence(kinfolk, features, monkeypatch, tmp_p
     monkeypatch.setattr(ExactSearch, "candidates", too_much)
     code, _, err = kinfolk("knn", features, "-k", 5, "-o", tmp_path / "g.npz")
     assert (code, err) == (1, "kinfolk: not enough memory: Unable to allocate 37.3 GiB\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["knn", "x.npz", "--k", "5", "-o", "project"],
+            "project is a folder with things in it that kinfolk did not write",
+        ),
+        (["knn", "x.npz", "--k", "5", "-o", "."], "current folder or one above it"),
+        (["knn", "x.npz", "--k", "5", "-o", ".."], "current folder or one above it"),
+        (["knn", "../x.npz", "--k", "5", "-o", "../work"], "current folder or one above it"),
+        (["knn", "data.kf", "--k", "5", "-o", "graph"], "holds features, not graph"),
+        (["knn", "data.kf", "--k", "5", "-o", "data.kf/graph"], "lies inside data.kf"),
+        (["train", "x.npz", "-o", "project"], "config.json"),
+        (
+            ["convert", "x.npz", "data.kf"],
+            "data.kf is a folder with things in it that kinfolk did not write (notes.txt)",
+        ),
+        (["convert", "data.kf", "data.kf"], "data.kf"),
+        (["demo", "-o", "web"], "manifest.json that is not kinfolk's"),
+        (["train", "x.npz", "-o", "model", "--checkpoint-dir", "web"], "manifest.json that is not kinfolk's"),
+        (["reproduce", "table5", "-o", "graph"], "holds features, not"),
+    ],
+)
+def test_force_takes_nothing_that_is_not_kinfolks(kinfolk, features, tmp_path, monkeypatch, arguments, sentence):
+    work = tmp_path / "work"
+    work.mkdir()
+    features.rename(work / "x.npz")
+    shutil.copy(work / "x.npz", tmp_path / "x.npz")
+    monkeypatch.chdir(work)
+    for folder, file in (("project", "config.json"), ("project", "main.py"), ("web", "manifest.json")):
+        Path(folder).mkdir(exist_ok=True)
+        Path(folder, file).write_text("mine")
+    for folder in ("data.kf", "graph.kf"):
+        kf.load("x.npz").save(folder)
+    Path("graph.kf").rename("graph")
+    Path("data.kf", "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    has_force = arguments[0] != "reproduce"
+    code, out, err = kinfolk(*arguments, *(["--force"] if has_force else []))
+    assert (code, out) == (2, "")
+    assert sentence in err and len(err.splitlines()) == 1
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -74,3 +74,51 @@ def test_what_another_piece_of_work_left_is_not_continued(clustered, tmp_path, m
     g = kf.knn_graph(Y, k=6, out=tmp_path / "g")
     np.testing.assert_array_equal(g.indices, kf.knn_graph(Y, k=6).indices)
     assert isinstance(g.indices, np.memmap)
+
+
+def stopped_search(X, out, monkeypatch):
+    """Leave a search after one of its chunks of 100 rows."""
+    monkeypatch.setattr(search_module, "CHUNK_ROWS", 100)
+    with monkeypatch.context() as patch:
+        StopsAfter.left = 1
+        patch.setattr(search_module, "ExactSearch", StopsAfter)
+        with pytest.raises(KeyboardInterrupt):
+            kf.knn_graph(X, k=6, out=out)
+    return out.with_name(f".{out.name}.kinfolk") / "partial"
+
+
+@pytest.mark.parametrize("row", [0, 1, 137, 299])
+def test_one_changed_value_anywhere_starts_the_search_anew(clustered, tmp_path, monkeypatch, row):
+    X = clustered(300, 8)
+    stopped_search(X, tmp_path / "g", monkeypatch)
+    X[row, 3] += 5.0
+    g = kf.knn_graph(X, k=6, out=tmp_path / "g")
+    np.testing.assert_array_equal(g.indices, kf.knn_graph(X, k=6).indices)
+
+
+@pytest.mark.parametrize("name", ["indices.npy", "order.npy", "progress.json", ""])
+def test_a_link_planted_in_unfinished_work_is_not_followed(clustered, tmp_path, monkeypatch, name):
+    X = clustered(300, 8)
+    partial = stopped_search(X, tmp_path / "g", monkeypatch)
+    place = partial / name
+    victim = tmp_path / "victim"
+    place.rename(victim)
+    place.symlink_to(victim)
+    before = {p.name: p.read_bytes() for p in ([victim] if victim.is_file() else victim.iterdir()) if p.is_file()}
+    g = kf.knn_graph(X, k=6, out=tmp_path / "g")
+    np.testing.assert_array_equal(g.indices, kf.knn_graph(X, k=6).indices)
+    after = {p.name: p.read_bytes() for p in ([victim] if victim.is_file() else victim.iterdir()) if p.is_file()}
+    assert after == before
+
+
+def test_an_archive_must_have_space_beside_the_work(clustered, tmp_path, monkeypatch):
+    from kinfolk._core import disk
+
+    free = 300 * 6 * 8 + 100_000  # enough for the rows, and for what is beside them, but not twice
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: type("Usage", (), {"free": free}))
+    X = clustered(300, 8)
+    kf.knn_graph(X, k=6, out=tmp_path / "folder")
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 300 * 6 * 8 + 4096}))
+    with pytest.raises(kf.DiskFullError, match="the disk is full"):
+        kf.knn_graph(X, k=6, out=tmp_path / "g.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
