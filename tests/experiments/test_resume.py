@@ -77,6 +77,13 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
         CellStore(tmp_path / "r.jsonl", Doubled)
 
 
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"key": [], "value": 1}', b"\xff", b"3"])
+def test_any_other_damage_is_one_sentence(tmp_path, line):
+    (tmp_path / "r.jsonl").write_bytes(line + b"\n" + json.dumps(asdict(Doubled("a", 1))).encode() + b"\n")
+    with pytest.raises(InputError, match=r"r\.jsonl"):
+        CellStore(tmp_path / "r.jsonl", Doubled)
+
+
 def test_finished_cells_leaves_out_what_is_missing(tmp_path):
     doubled([Number(1), Number(2)], tmp_path / "r.jsonl")
     store = CellStore(tmp_path / "r.jsonl", Doubled)

@@ -132,7 +132,7 @@ def test_a_set_can_replace_the_folder_it_is_read_from(small: FeatureSet, tmp_pat
     ("content", "message"),
     [
         ("[]", "set.json: an object with part_names"),
-        ("{", "set.json cannot be read as JSON"),
+        ("{", "set.json: not JSON that can be read"),
         ('{"version": 2}', "set.json: version 2 of the folder format is not known here, only 1"),
         ('{"part_names": [1]}', "set.json: part_names must be a list of texts"),
         ('{"enhanced": "maybe"}', "set.json: enhanced must be true or false"),

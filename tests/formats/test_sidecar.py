@@ -66,7 +66,7 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("[]", "an object such as"),
-        ("{", "cannot be read as JSON"),
+        ("{", "not JSON that can be read"),
         ('{"enhanced": 2}', "enhanced must be true or false"),
         ("", "is empty"),
     ],

@@ -122,3 +122,21 @@ def test_an_archive_must_have_space_beside_the_work(clustered, tmp_path, monkeyp
     with pytest.raises(kf.DiskFullError, match="the disk is full"):
         kf.knn_graph(X, k=6, out=tmp_path / "g.npz")
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("progress.json", b"[" * 100_000), ("progress.json", b"{"), ("order.npy", b"\x93NUMPY"), ("indices.npy", b"")],
+)
+def test_what_was_left_damaged_is_begun_anew(clustered, tmp_path, monkeypatch, name, content):
+    X = clustered(300, 8)
+    monkeypatch.setattr(search_module, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(search_module, "ExactSearch", StopsAfter)
+    StopsAfter.left = 1
+    with pytest.raises(KeyboardInterrupt):
+        kf.knn_graph(X, k=6, out=tmp_path / "g")
+    (left,) = tmp_path.rglob(name)
+    left.write_bytes(content)
+    StopsAfter.left = 100
+    g = kf.knn_graph(X, k=6, out=tmp_path / "g")
+    np.testing.assert_array_equal(g.indices, kf.knn_graph(X, k=6).indices)

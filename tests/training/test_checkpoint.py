@@ -194,3 +194,25 @@ def test_an_optimizer_that_remembers_more_than_tensors():
     optimizer.state[net[0].bias]["calls"] = 3
     with pytest.raises(InputError, match="SGD has the state calls=3"):
         optimizer_tensors(optimizer, net)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        dict(step=-1),
+        dict(step=10**12),
+        dict(step="x"),
+        dict(finished=3),
+        dict(history=[{}]),
+        dict(history=7),
+        dict(cmd=1),
+    ],
+    ids=str,
+)
+def test_facts_that_nobody_wrote_are_refused_though_the_checksum_is_right(tmp_path, change):
+    checkpoints = Checkpoints(tmp_path, fingerprint="x")
+    state = StageState(step=1)
+    vars(state).update(change)
+    checkpoints.save("s", state)
+    with pytest.raises(InputError, match=r"s\.safetensors: its state: (step|finished|history|cmd)"):
+        checkpoints.load("s")

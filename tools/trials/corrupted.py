@@ -25,7 +25,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 SECONDS = 20  # for a case; a valid file takes a few milliseconds
 MOST_GROWTH = 512 << 20  # bytes: the files are of kilobytes
@@ -50,6 +50,7 @@ def make_all(folder: Path) -> None:
     from kinfolk._core.files import replacing_folder
     from kinfolk.experiments.results import ExperimentResult, Table
     from kinfolk.formats.clusters import write_clusters
+    from kinfolk.rerank.ranking_file import write_ranking
     from kinfolk.training.checkpoint import Checkpoints, StageState
 
     rng = np.random.default_rng(0)
@@ -73,6 +74,12 @@ def make_all(folder: Path) -> None:
         (folder / name).parent.mkdir()
         g.save(folder / name)
     _make_models(folder)
+    for suffix in ("npz", "csv"):
+        (folder / f"ranking-{suffix}").mkdir()
+        write_ranking(folder / f"ranking-{suffix}" / f"ranking.{suffix}", kf.rerank.cosine(X, X, top=3), fs, fs)
+    (folder / "cells").mkdir()
+    lines = [json.dumps(dict(key=f"toy {number}", value=number)) for number in range(5)]
+    (folder / "cells" / "cells.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "clusters").mkdir()
     write_clusters(folder / "clusters" / "clusters.csv", np.arange(12) % 3, None)
     with replacing_folder(folder / "manifest", "example") as place:
@@ -164,6 +171,13 @@ def _make_models(folder: Path) -> None:
 # ---- reading, in the worker
 
 
+class Cell(NamedTuple):
+    """A finished cell of an experiment."""
+
+    key: str
+    value: int
+
+
 def read(place: Path) -> None:
     """Read a case as its user would, and use what was read."""
     import numpy as np
@@ -187,6 +201,15 @@ def read(place: Path) -> None:
         from kinfolk.formats.clusters import read_clusters
 
         read_clusters(place / "clusters.csv", 12)
+    elif what == "ranking":
+        from kinfolk.rerank.ranking_file import read_ranking
+
+        fs = kf.FeatureSet(np.ones((12, 4)), labels=np.arange(12) % 3, names=[f"n{row}.jpg" for row in range(12)])
+        read_ranking(place / f"ranking.{which}", fs, fs)
+    elif what == "cells":
+        from kinfolk.experiments.resume import CellStore
+
+        CellStore(place / "cells.jsonl", Cell)
     elif what == "manifest":
         from kinfolk._core.manifest import read_manifest
 

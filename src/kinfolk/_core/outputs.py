@@ -370,7 +370,7 @@ def finish_commit(work: Path, folder: Path) -> None:
         names = json.loads(journal.read_text(encoding="utf-8"))
         renames = [(work / new, folder / name) for new, name in names.items()]
         plain = all(TEMPORARY.fullmatch(new.name) and target.parent == folder for new, target in renames)
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         plain = False
     if not plain:
         raise InputError(f"{journal} is damaged: remove it, and what it belongs to, then write that again")

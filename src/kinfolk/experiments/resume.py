@@ -28,6 +28,7 @@ from kinfolk.enhance import GraphEnhancer
 from kinfolk.experiments.results import RUN_KIND
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, parts
+from kinfolk.formats._common import reading
 
 LARGEST_KIN_K = 40  # the memory and time of a sub-graph encoder grow with k^2
 LARGEST_PART = 9  # the paper's largest scale is part 9, its smallest part 1
@@ -150,17 +151,18 @@ class CellStore(Generic[Finished]):
     def __init__(self, path: str | os.PathLike[str], kind: Callable[..., Finished]) -> None:
         """Read what is there."""
         self.path = Path(path)
-        self._text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        with reading(self.path, "finished cells"):
+            self._text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         lines = self._text.splitlines()
         self._rows: dict[str, Finished] = {}
         for number, line in enumerate(lines, start=1):
             try:
-                row = kind(**json.loads(line))
-            except (ValueError, TypeError):
+                row = kind(**json.loads(line))  # a cell may be NaN
+                self._rows[row.key] = row
+            except (ValueError, TypeError, RecursionError):
                 if number == len(lines) and not self._text.endswith("\n"):
                     continue
                 raise InputError(f"{self.path}, line {number} is not a finished cell: remove the line") from None
-            self._rows[row.key] = row
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing_together
+from kinfolk._core.json_file import read_json
 from kinfolk._core.outputs import check_target
 from kinfolk.features import FeatureSet
 from kinfolk.formats._common import one_truth_value, reading
@@ -36,7 +37,7 @@ def read_enhanced(features_file: Path) -> bool:
     if not file.is_file():
         return False
     with reading(existing_file(file), "JSON"):
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
         if not isinstance(content, dict):
             raise InputError('an object such as {"enhanced": true} was expected')
         marked = one_truth_value("enhanced", content.get("enhanced", False))
@@ -83,7 +84,7 @@ def _files(fs: FeatureSet, features_file: Path, labels_file: Path) -> list[Path]
 
 def _is_ours(file: Path) -> bool:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "enhanced" in content

@@ -22,6 +22,7 @@ from kinfolk._core.checks import check_whole
 from kinfolk._core.disk import refuse_full_disk
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing_folder
+from kinfolk._core.json_file import read_json
 from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
 from kinfolk.formats._arrays import map_file
 from kinfolk.formats._common import COLUMNS, assemble, columns, one_truth_value, reading, texts
@@ -30,6 +31,7 @@ KIND = "features"  # in the manifest
 FEATURES = "features.npy"
 SETTINGS = "set.json"
 VERSION = 1
+MOST_SETTINGS_BYTES = 1 << 30  # the names of some ten million classes
 TYPES = {"labels": np.int64, "cameras": np.int64, "query": np.bool_, "part": np.int64}
 
 
@@ -205,7 +207,7 @@ def _read_settings(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     with reading(existing_file(file), "JSON"):
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file, MOST_SETTINGS_BYTES)
         if not isinstance(content, dict):
             raise InputError("an object with part_names and label_names was expected")
         if content.get("version", VERSION) != VERSION:

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from kinfolk._core.disk import refuse_full_disk, reserve, writing
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing, replacing_folder
+from kinfolk._core.json_file import read_json
 from kinfolk._core.outputs import claim
+from kinfolk.formats._arrays import map_file, read_file
 
 KIND = "graph"  # in the manifest
 VERSION = 1  # of the format; a file with a higher one is refused
@@ -175,10 +177,10 @@ def _done(folder: Path, rows: int, k: int, fingerprint: str) -> int:
     if folder.is_symlink() or any((folder / name).is_symlink() or not (folder / name).is_file() for name in names):
         return 0
     try:
-        saved = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
-        order = np.load(folder / ORDER)
-        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
-    except (ValueError, OSError, EOFError):
+        saved = read_json(folder / PROGRESS)
+        order = read_file(folder / ORDER, ORDER)
+        arrays = {name: map_file(folder / f"{name}.npy", name) for name in ARRAYS}
+    except (ValueError, OSError):  # an InputError is a ValueError
         return 0
     fits = all(array.shape == (rows, k) and array.dtype == ARRAYS[name] for name, array in arrays.items())
     fits = fits and order.shape == (rows,) and np.array_equal(np.sort(order), np.arange(rows))

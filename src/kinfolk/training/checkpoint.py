@@ -12,21 +12,35 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import ConfigDict, Field
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from kinfolk._core.checks import check_whole
+from kinfolk._core.checks import LARGEST, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import CHECKPOINTS, existing_file, record, replacing
+from kinfolk._core.schema import Facts, checked
 from kinfolk.formats._common import reading
 from kinfolk.training.log import LogRow
 
 FORMAT = "kinfolk checkpoint 1"
 TENSORS = ("module", "best", "optimizer")
+
+
+class RowFacts(Facts):
+    """A row of the log (`LogRow`) in a checkpoint."""
+
+    model_config = ConfigDict(allow_inf_nan=True)
+
+    step: Annotated[int, Field(ge=0, le=LARGEST)]
+    loss: float | None
+    lr: float | None
+    score: float | None
+    seconds: float
 
 
 @dataclass
@@ -57,6 +71,18 @@ class StageState:
     module: dict[str, Tensor] = field(default_factory=dict)
     best: dict[str, Tensor] = field(default_factory=dict)
     optimizer: dict[str, Tensor] = field(default_factory=dict)
+
+
+class StateFacts(Facts):
+    """What the metadata of a checkpoint says of its stage; a loss may be infinite where the training went wrong."""
+
+    model_config = ConfigDict(allow_inf_nan=True)
+
+    step: Annotated[int, Field(ge=0, le=LARGEST)]
+    history: list[RowFacts]
+    best_step: Annotated[int, Field(ge=0, le=LARGEST)] | None
+    best_score: float | None
+    finished: bool
 
 
 class Checkpoints:
@@ -99,7 +125,9 @@ class Checkpoints:
         if metadata.get("checksum") != _checksum(metadata, tensors):
             raise InputError(f"{file} is damaged (its checksum is wrong): delete it to start this stage again")
         module, best, remembered = (_group(tensors, group) for group in TENSORS)
-        return StageState(**json.loads(metadata["state"]), module=module, best=best, optimizer=remembered)
+        with reading(file, "a checkpoint"):
+            facts = checked(StateFacts, json.loads(metadata["state"]), "its state")
+        return StageState(**facts.model_dump(), module=module, best=best, optimizer=remembered)
 
     def save(self, stage: str, state: StageState) -> None:
         """Replace the saved state of a stage; a failure keeps the previous one."""
