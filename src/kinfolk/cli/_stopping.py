@@ -21,6 +21,7 @@ from kinfolk._core.outputs import release_all
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 3.0  # seconds: long enough to save a checkpoint, short enough for a person who waits
 AGAIN = 1.0  # seconds: `timeout` and terminals send the same signal twice within a moment
+END = b"\0"  # where the number of a signal would be: the block has ended
 SHOW_CURSOR = "\x1b[?25h"  # progress bars hide it
 SENTENCE = (
     "kinfolk: {what}; a neighbour search, or training with --checkpoint-dir, continues when the same command is run "
@@ -62,8 +63,9 @@ class Stopping:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._woken_before)
         sys.unraisablehook = self._hook
-        os.close(self._wake)
+        os.write(self._wake, END)
         self._watcher.join()
+        os.close(self._wake)
         os.close(self._signals)
         if self.number is not None:
             print(_sentence(self.number), file=sys.stderr)
@@ -80,8 +82,8 @@ class Stopping:
             self._hook(lost)
 
     def _watch(self) -> None:
-        came = os.read(self._signals, 1)  # empty when the block has ended
-        if came and self._goes_on(time.monotonic()):
+        came = os.read(self._signals, 1)
+        if came != END and self._goes_on(time.monotonic()):
             release_all()
             _end_now(came[0])
 
@@ -90,7 +92,7 @@ class Stopping:
         while (left := since + GRACE - time.monotonic()) > 0:
             if not select.select([self._signals], [], [], left)[0]:
                 return True
-            if not os.read(self._signals, 1):
+            if os.read(self._signals, 1) == END:
                 return False
             if time.monotonic() > since + AGAIN:
                 return True
