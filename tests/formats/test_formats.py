@@ -147,6 +147,18 @@ def test_features_without_labels_are_not_written_beside_the_labels_of_others(suf
     assert set(_content(tmp_path)) == {"set_labels.txt"}
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
+def test_texts_that_look_like_vectors_stay_texts(suffix: str, tmp_path: Path) -> None:
+    odd = ["[", "[0.5, 1]"]
+    save(FeatureSet(np.eye(2), names=odd, labels=[1, 0], label_names=odd), tmp_path / f"set{suffix}")
+    fs = load(tmp_path / f"set{suffix}")
+    assert fs.names is not None
+    assert fs.labels is not None
+    assert fs.dim == 2
+    assert fs.names.tolist() == odd
+    assert [fs.label_names[label] for label in fs.labels] == odd[::-1]
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinite"), (0.0, "zero vector")])
 def test_bad_vectors_are_not_written(suffix: str, value: float, word: str, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ TITLES = {
     "query": ("query", "is_query"),
     "enhanced": ("enhanced",),
 }
+WRITTEN = ("name", "label", "part")  # titles of the columns of texts that kinfolk writes
 # titles that pandas gives to its index: names only where no other column has them
 INDEX_TITLES = ("", "index", "unnamed:_0", "__index_level_0__", "row")
 VECTOR_TITLES = ("features", "embedding", "embeddings", "feature", "vector", "vectors", "emb")
@@ -161,8 +162,11 @@ def refuse_row_numbers(columns: Columns, features: NDArray[np.floating]) -> None
 
 
 def _known(titles: Sequence[str], asked: Asked, kinds: Sequence[Kind] = ()) -> dict[str, int]:
-    # a column of vectors is none of these, whatever its title: "image" may hold embeddings
-    words = [_word(title) if kind != "vector" else None for title, kind in zip_longest(titles, kinds)]
+    # a column of vectors is none of these, whatever its title: "image" may hold embeddings; a name may look like one
+    words = [
+        None if kind == "vector" and _word(title) not in WRITTEN else _word(title)
+        for title, kind in zip_longest(titles, kinds)
+    ]
     known = {}
     for column, synonyms in TITLES.items():
         wanted = getattr(asked, column, None)

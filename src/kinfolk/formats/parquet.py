@@ -31,7 +31,9 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
         # texts stay as they are stored: each once, and its number in every row
         texts_in = [title for title in wanted if pa.types.is_string(schema.field(title).type)]
         with pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=texts_in) as source:
-            refuse_more_than_memory(_promised_bytes(source.metadata, wanted), "the table")
+            # a pass in small batches: damage is an exception here, and ends the process in _promised_bytes and beyond
+            source.scan_contents(wanted)
+            refuse_more_than_memory(_promised_bytes(source, wanted), "the table")
             table = source.read(columns=wanted)
         return set_of_table(table, columns, **_lists(table.schema.metadata or {}))
 
@@ -62,17 +64,18 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
             writer.write_batch(pa.record_batch([vectors, *rest], schema=schema))
 
 
-def _promised_bytes(metadata: Any, titles: list[str]) -> int:
+def _promised_bytes(source: Any, titles: list[str]) -> int:
     """Return what the chosen columns take once decoded, and their float32 copy: repeated values are stored once."""
-    chosen, promised = set(titles), 0
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for place in range(metadata.num_columns):
+    paths = [source.schema.column(place).path for place in range(source.metadata.num_columns)]
+    chosen = [place for place, path in enumerate(paths) if path.split(".", maxsplit=1)[0] in titles]
+    promised = 0
+    for group in range(source.metadata.num_row_groups):
+        row_group = source.metadata.row_group(group)
+        for place in chosen:
             column = row_group.column(place)
-            if column.path_in_schema.split(".", maxsplit=1)[0] in chosen:
-                width = WIDTHS.get(column.physical_type, 8)
-                promised += max(column.num_values * width, column.total_uncompressed_size)
-                promised += 4 * column.num_values  # the copy
+            width = WIDTHS.get(column.physical_type, 8)
+            promised += max(column.num_values * width, column.total_uncompressed_size)
+            promised += 4 * column.num_values  # the copy
     return promised
 
 
