@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import h5py
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from kinfolk._core import memory
-from kinfolk._core.errors import InputError
+from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk.formats import load
 
 X = np.random.default_rng(0).standard_normal((4, 3))
@@ -94,3 +95,10 @@ def test_a_shape_without_values_is_refused_before_it_is_filled(tmp_path: Path, m
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
     with pytest.raises(InputError, match="would take"):
         load(written(tmp_path / "b.h5", features=np.ones((50, 50))))
+
+
+def test_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path / "a.h5", features=X)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingExtraError, match=r"optional package h5py: pip install \"kinfolk\[hdf5\]\""):
+        load(tmp_path / "a.h5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from kinfolk._core import memory
-from kinfolk._core.errors import InputError
+from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk.formats import load
 
 X = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
@@ -113,3 +114,10 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load(tmp_path / "repeated.pt")
     with pytest.raises(InputError, match="its members are compressed"):
         load(tmp_path / "z.pt")
+
+
+def test_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.save(X, tmp_path / "a.pt")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"optional package torch: pip install \"kinfolk\[train\]\""):
+        load(tmp_path / "a.pt")
