@@ -64,3 +64,8 @@ def test_what_is_not_one_truth_value(value: object) -> None:
 def test_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("\ufeffa \r\n b\n\n".encode())
     assert read_lines(tmp_path / "a.txt") == ["a", "b"]
+
+
+def test_a_message_that_quotes_lines_is_one_line() -> None:
+    with pytest.raises(InputError, match=r"^a\.csv: the cell one two is not known$"), reading(Path("a.csv"), "a table"):
+        raise InputError("the cell one\ntwo is not known")

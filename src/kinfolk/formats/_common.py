@@ -34,7 +34,8 @@ def reading(file: Path, kind: str) -> Iterator[None]:
     except MissingExtraError:
         raise
     except InputError as error:
-        raise InputError(f"{file}: {error}") from error
+        # what a message quotes of a damaged file may have any number of lines
+        raise InputError(f"{file}: {' '.join(str(error).splitlines())}") from error
     except PermissionError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
     except MemoryError as error:
