@@ -102,3 +102,13 @@ def test_one_long_name_among_many_short_ones(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\n".join(["name,f0,f1", *lines]))
     with pytest.raises(InputError, match=r"a\.csv: the names would take"):
         load(tmp_path / "a.csv")
+
+
+@pytest.mark.usefixtures("four_megabytes")
+def test_a_parquet_file_is_refused_by_its_rows_before_any_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(pq.ParquetFile, "scan_contents", None)
+    with pytest.raises(InputError, match="the table would take"):
+        load(tmp_path / "a.parquet")

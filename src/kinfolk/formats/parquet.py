@@ -31,6 +31,8 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
         # texts stay as they are stored: each once, and its number in every row
         texts_in = [title for title in wanted if pa.types.is_string(schema.field(title).type)]
         with pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=texts_in) as source:
+            row = sum(4 * getattr(schema.field(title).type, "list_size", 1) for title in wanted)
+            refuse_more_than_memory(source.metadata.num_rows * row, "the table")  # before the pass takes its time
             # a pass in small batches: damage is an exception here, and ends the process in _promised_bytes and beyond
             source.scan_contents(wanted)
             refuse_more_than_memory(_promised_bytes(source, wanted), "the table")
