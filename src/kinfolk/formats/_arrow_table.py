@@ -31,11 +31,11 @@ def set_of_table(
         raise InputError("the table has no rows")
     table.validate(full=True)
     features = _features(table, columns)
-    cells = {name: _cells(table.column(columns.titles[place])) for name, place in columns.known.items()}
+    cells = {name: cells_of(table.column(columns.titles[place])) for name, place in columns.known.items()}
     return set_of_cells(columns, features, cells, part_names=part_names, label_names=label_names)
 
 
-def _cells(column: Any) -> list[Any]:
+def cells_of(column: Any) -> list[Any]:
     """Return the values of a column; texts that are stored once and repeated may be far larger than their file."""
     if pyarrow().types.is_run_end_encoded(column.type):
         raise InputError(f"columns of the type {column.type} are not read")

@@ -12,7 +12,7 @@ from pathlib import Path
 from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import npy
-from kinfolk.formats._arrow_table import pyarrow
+from kinfolk.formats._arrow_table import cells_of, pyarrow
 from kinfolk.formats._common import reading, text_array
 from kinfolk.formats._shards import in_order, joined
 
@@ -54,10 +54,12 @@ def _with_names(fs: FeatureSet, shard: Path) -> FeatureSet:
         return fs
     with reading(metadata, "the metadata of clip-retrieval"):
         title = SIDES[found[1]]
-        with pyarrow("parquet").ParquetFile(metadata) as source:
-            if title not in source.schema_arrow.names:
-                return fs
-            names = source.read(columns=[title]).column(title).to_pylist()
+        parquet = pyarrow("parquet")
+        if title not in parquet.read_schema(metadata).names:
+            return fs
+        with parquet.ParquetFile(metadata, page_checksum_verification=True, read_dictionary=[title]) as source:
+            source.scan_contents([title])  # damage is an exception here, as in `parquet.read`
+            names = cells_of(source.read(columns=[title]).column(title))
         if len(names) != len(fs):
             raise InputError(f"it has {len(names):,} rows, but {shard.name} has {len(fs):,}")
         return replace(fs, names=text_array(["" if name is None else str(name) for name in names]))
