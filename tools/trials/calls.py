@@ -1,9 +1,9 @@
 """Absurd calls: every command and option with values that nobody should give.
 
 A call may do its work (exit code 0), fail (1) or be refused (2) in one sentence; it may not end in a traceback, change
-an input, or leave a file behind when it is refused. Each call runs in a process of its own, forked from one that has
-everything imported, with limits of time and memory; what still works when the time is up was asked for a lot, and is
-stopped.
+an input, send codes of a name to the terminal, or leave a file behind when it is refused. Each call runs in a process
+of its own, forked from one that has everything imported, with limits of time and memory; what still works when the time
+is up was asked for a lot, and is stopped.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def ask(inputs: Path, work: Path, arguments: list[str]) -> dict[str, str]:
     text = said.read_text(errors="replace")
     outcomes = {0: "done", 1: "failed", 2: "refused", None: "stopped"}
     found = {outcomes.get(code, "wrong"): text}
-    if "Traceback" in text or (code in (1, 2) and not is_sentence(text)):
+    if "Traceback" in text or "\x1b" in text or (code in (1, 2) and not is_sentence(text)):
         found["wrong"] = f"exit code {code}\n{text}"
     after = contents(work)
     if any(after.get(name) != mark for name, mark in before.items()):
