@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk._core import files
+from kinfolk._core import files, outputs
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import (
     added,
@@ -141,6 +141,7 @@ def test_a_kill_between_two_names_is_mended_by_the_next_reader(
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "finish_commit", killed)
+        patch.setattr(outputs, "_settle", lambda *_: None)  # a killed process mends nothing
         with pytest.raises(Killed), replacing_together(pair, force=True) as temporaries:
             for temporary in temporaries:
                 temporary.write_text("new")
@@ -193,6 +194,7 @@ def test_a_kill_between_moving_aside_and_putting_in_place_is_mended(
     with monkeypatch.context() as patch:
         patch.setattr(files, "exchange", lambda one, other: False)
         patch.setattr(Path, "rename", killed)
+        patch.setattr(outputs, "_settle", lambda *_: None)  # a killed process mends nothing
         with pytest.raises(KeyboardInterrupt):
             make(target, "new", force=True)
     assert not target.exists()
@@ -340,3 +342,22 @@ def test_a_manifest_that_is_not_kinfolks_stays(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"manifest.json that is not kinfolk's"):
         record(tmp_path, "figures", ["a.svg"])
     assert (tmp_path / "manifest.json").read_text() == '{"name": "a web page"}'
+
+
+def test_a_signal_while_temporary_files_are_removed_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink, calls = Path.unlink, []
+
+    def interrupted(this: Path, missing_ok: bool = False) -> None:
+        calls.append(this)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        unlink(this, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", interrupted)
+        with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "a.txt") as temporary:
+            temporary.write_text("whole")
+    assert content(tmp_path) == {"a.txt": "whole"}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

@@ -60,7 +60,7 @@ def _signalled(
 ) -> tuple[str, int, str]:
     """Run the command and signal it at a step, or some time after it has begun to work; return its code and errors."""
     peaceful = world.peaceful(output, NEW)
-    step = chance.randint(1, peaceful.steps + 2 * force) if chance.random() < 0.5 else 0
+    step = chance.randint(1, peaceful.steps + 2 * force) if chance.random() < 0.8 else 0
     line = command(output, NEW, force, step or peaceful.steps * 9, number)
     process = subprocess.Popen(line, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if not step:

@@ -109,7 +109,9 @@ def locked(target: Path, work: Path) -> Iterator[Path]:
     finally:
         with _guard:
             held.times -= 1
-            if held.times == 0:
+            if held.times == 0 and _held.get(work) is held:
+                with suppress(KinfolkError, OSError):  # a signal may have come while temporary files were removed
+                    _settle(target, work)
                 _give_back(work)
 
 

@@ -24,7 +24,7 @@ from kinfolk._core.disk import refuse_full_disk, reserve, writing
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing, replacing_folder
 from kinfolk._core.json_file import read_json
-from kinfolk._core.outputs import claim
+from kinfolk._core.outputs import claim, temporary_name
 from kinfolk.formats._arrays import map_file, read_file
 
 KIND = "graph"  # in the manifest
@@ -60,12 +60,16 @@ def write_graph(fields: GraphFields, path: str | os.PathLike[str], force: bool =
     """Write a graph to `path`: an `.npz` file, or a folder under a name without a suffix."""
     if graph_kind(path) is None:
         with replacing(path, force) as file:
-            np.savez(file, **{name: fields[name] for name in ARRAYS}, **_facts(fields))  # type: ignore[literal-required]
+            _write_npz(file, fields)
         return
     with replacing_folder(path, KIND, VERSION, force) as folder:
         for name in ARRAYS:
             np.save(folder / f"{name}.npy", fields[name])  # type: ignore[literal-required]
         (folder / "graph.json").write_text(json.dumps(_facts(fields)))
+
+
+def _write_npz(file: Path, fields: GraphFields) -> None:
+    np.savez(file, **{name: fields[name] for name in ARRAYS}, **_facts(fields))  # type: ignore[literal-required]
 
 
 def _facts(fields: GraphFields) -> dict[str, Any]:
@@ -126,14 +130,18 @@ class PartialGraph:
 
     def finish(self, fields: GraphFields, force: bool) -> None:
         """Give the graph its final name and remove the working files."""
+        rubbish = self.folder.with_name(temporary_name("new"))  # the next run removes it, should this one be killed
         if graph_kind(self.target) is None:
-            write_graph(fields, self.target, force=force)
+            with replacing(self.target, force) as file:
+                _write_npz(file, fields)
+                self.folder.rename(rubbish)
         else:
             with replacing_folder(self.target, KIND, VERSION, force) as folder:
                 (folder / "graph.json").write_text(json.dumps(_facts(fields)))
                 for name in ARRAYS:
                     (self.folder / f"{name}.npy").rename(folder / f"{name}.npy")
-        shutil.rmtree(self.folder)
+                self.folder.rename(rubbish)
+        shutil.rmtree(rubbish)
 
 
 def _begin(folder: Path, order: NDArray[np.int64], k: int, copies: int) -> None:
