@@ -223,3 +223,8 @@ def test_what_a_run_left_that_was_killed_when_its_output_was_in_place_goes(tmp_p
         raise AssertionError("the block must not run")
     assert names(tmp_path) == ["v.bin", "v.meta"]
     assert (tmp_path / "v.bin").read_text() == "whole"
+
+
+def test_the_root_is_refused_as_every_folder_above():
+    with pytest.raises(InputError, match="never replaced"), claim("/", force=True, kind="graph"):
+        pass

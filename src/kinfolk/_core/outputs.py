@@ -202,7 +202,7 @@ def work_folder(path: str | os.PathLike[str]) -> Path:
     '.graph.npz.kinfolk'
     """
     target = absolute(path)
-    return target.with_name(f".{target.name}.kinfolk")
+    return target.parent / f".{target.name}.kinfolk"  # not with_name: the root has no name
 
 
 def temporary_name(prefix: str, suffix: str = "") -> str:
