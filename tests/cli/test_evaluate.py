@@ -150,16 +150,16 @@ def test_a_ranking_on_disk_has_the_scores_that_rerank_printed(kinfolk, persons, 
     chosen = ("--part", "test", "-m", "kr", "--json", "--force", "-o", file)
     printed = json.loads(kinfolk("rerank", "p.npz", "--top", "all", *chosen)[1])
     names = dict(map="mAP", cmc_1="R1", cmc_5="R5", cmc_10="R10", minp="mINP")
-    expected = {name: printed[label] for name, label in names.items()}
+    expected = {name: printed[label] / 100 for name, label in names.items()}
     code, out, err = kinfolk("evaluate", "p.npz", "--part", "test", "--ranking", file, "--json")
     assert code == 0, err
     assert list(json.loads(out)["scores"]) == ["ranking"]
-    assert values(out, "ranking") == pytest.approx(expected)
+    assert values(out, "ranking") == pytest.approx(expected, abs=5.1e-5)
     assert json.loads(kinfolk("rerank", "p.npz", "--top", 5, *chosen)[1])["mAP"] == printed["mAP"]
     _, out, _ = kinfolk("evaluate", "p.npz", "--part", "test", "--ranking", file, "--json")
     cut = values(out, "ranking")
     assert set(cut) == {f"{name}_of_the_first_5" for name in names}
-    assert cut["map_of_the_first_5"] < printed["mAP"] - 0.05
+    assert cut["map_of_the_first_5"] < printed["mAP"] / 100 - 0.05
     _, out, _ = kinfolk("evaluate", "p.npz", "--part", "test", "--ranking", file)
     assert "mAP of the first 5 " in out
     assert "of which 5 are listed: the others count as not found" in out
@@ -209,8 +209,8 @@ def test_enhance_and_evaluate_have_one_number_for_one_set(kinfolk, fs, persons, 
         assert facts["mAP_of"].startswith("20 of ")
         before = kinfolk("evaluate", file, "--part", "test", "--json")[1]
         after = kinfolk("evaluate", f"z-{file}", "--part", "test", "--json")[1]
-        assert facts["mAP_before"] == values(before, kind)["map"]
-        assert facts["mAP_after"] == pytest.approx(values(after, kind)["map"], abs=1e-9)
+        assert facts["mAP_before"] == round(100 * values(before, kind)["map"], 2)
+        assert facts["mAP_after"] == round(100 * values(after, kind)["map"], 2)
         assert json.loads(after)["about"][kind] == facts["mAP_of"]
         every = kinfolk("evaluate", file, "--part", "test", "--n-queries", "all", "--json")[1]
         assert values(every, kind)["map"] != values(before, kind)["map"]

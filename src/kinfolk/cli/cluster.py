@@ -138,8 +138,8 @@ def cluster(
     facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))
     facts |= _facts(found, features) | dict(ids=_ids(features, part))
     if features.labels is not None and (features.labels >= 0).any():
-        facts["pairwise_f"] = options.Share(pairwise(features.labels, found).f)
-        facts["bcubed_f"] = options.Share(bcubed(features.labels, found).f)
+        facts["pairwise_f"] = options.Score(pairwise(features.labels, found).f)
+        facts["bcubed_f"] = options.Score(bcubed(features.labels, found).f)
     facts |= dict(written=str(out), **took, peak_memory_gib=peak_memory_gib())
     _print_facts(facts, as_json)
     options.say_notes(caught)

@@ -100,8 +100,8 @@ def _enhance_studies(seed: int) -> Iterator[EnhanceStudy]:
 
 
 def _facts(edge: EdgeStudy, enhanced: EnhanceStudy) -> dict[str, object]:
-    rows = [dict(row._asdict(), auc_s=row.auc_s / 100, auc_m=row.auc_m / 100) for row in edge.over_k]
-    scores = {name.replace("-", "_"): score / 100 for name, score in enhanced.scores.items()}
+    rows = [row._asdict() for row in edge.over_k]
+    scores = {name.replace("-", "_"): score for name, score in enhanced.scores.items()}
     return dict(data=edge.name, origin=edge.origin, rows=rows, enhanced=dict(note=enhanced.note, map=scores))
 
 

@@ -94,4 +94,4 @@ def _precisions(features: FeatureSet, enhanced: FeatureSet) -> dict[str, Any]:
     except InputError as reason:
         return dict(mAP=f"none: {reason}")
     scores = {f"mAP_{when}": found.scores.values()["map"] for when, found in (("before", before), ("after", after))}
-    return {name: options.Share(value) for name, value in scores.items()} | dict(mAP_of=str(before))
+    return {name: options.Score(value) for name, value in scores.items()} | dict(mAP_of=str(before))

@@ -73,7 +73,7 @@ FeatureColumns = Annotated[
     str | None, typer.Option(help="Columns of a table that are features: titles, f* or f0:f127, commas between them.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines; scores from 0 to 1.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", callback=whole(0))]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on standard error what is done, and how long.")]
 FIGURES = (".svg", ".png", ".pdf")  # as in kinfolk.report.figures, which needs an extra
@@ -197,7 +197,19 @@ def rows_used(features: FeatureSet, source: Path) -> str:
 
 
 class Share(float):
-    """A score or share from 0 to 1: people see it x 100 with two decimals, --json has it as it is."""
+    """A share from 0 to 1: people see it x 100 with two decimals, --json has it as it is."""
+
+
+class Score(float):
+    """A score from 0 to 1: people see it x 100 with two decimals, and --json has it x 100 too, as it always had."""
+
+    def __new__(cls, value: float) -> Score:
+        """Keep it x 100.
+
+        >>> Score(0.80196)
+        80.2
+        """
+        return super().__new__(cls, round(100 * value, 2))
 
 
 def exists(*inputs: Path | None) -> None:
@@ -314,7 +326,9 @@ def spelled(name: str, value: Any) -> tuple[str, str]:
     (('edge noise rate x 100', '12.50'), ('k', '20'))
     """
     words = name.replace("_", " ")
-    return (f"{words} x 100", f"{100 * value:.2f}") if isinstance(value, Share) else (words, printable(value))
+    if isinstance(value, Share | Score):
+        return f"{words} x 100", f"{value if isinstance(value, Score) else 100 * value:.2f}"
+    return words, printable(value)
 
 
 def say(text: object, err: bool = False) -> None:

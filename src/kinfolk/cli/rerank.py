@@ -138,4 +138,4 @@ def _scorer(query: FeatureSet, gallery: FeatureSet, facts: dict[str, Any]) -> Re
 def _scores(scorer: ReidScorer) -> dict[str, Any]:
     found = scorer.report()
     means = dict(mAP=found.map, R1=found.rank1, R5=found.rank5, R10=found.rank10, mINP=found.minp)
-    return dict(queries_scored=found.queries) | {name: options.Share(value) for name, value in means.items()}
+    return dict(queries_scored=found.queries) | {name: options.Score(value) for name, value in means.items()}

@@ -91,7 +91,7 @@ def train(
     if curves is not None and enhancer.log_:
         learning_curves(enhancer.log_, curves, force)
     facts: dict[str, Any] = dict(set=repr(features), k=enhancer.k_, trained=enhancer.trained_)
-    facts |= {f"held_back_mAP_{name}": options.Share(score) for name, score in enhancer.scores_.items()}
+    facts |= {f"held_back_mAP_{name}": options.Score(score) for name, score in enhancer.scores_.items()}
     if enhancer.scores_:
         facts["held_back_mAP_of"] = "rows of identities that were not learned from, against all others of them"
     for warning in caught:
