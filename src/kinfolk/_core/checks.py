@@ -11,6 +11,8 @@ import numpy as np
 from kinfolk._core.errors import InputError
 
 LARGEST = 2**31 - 1  # of a whole number: rows, seeds and counts are 32 bits wide in faiss, numba and igraph
+MOST_NEIGHBORS = 1 << 20  # 8 MB of graph for each row
+MOST_HOPS = 1000  # the mean of means no longer changes after some dozens of hops
 
 
 def is_whole(value: Any, least: int = 1) -> bool:

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.extras import require
 from kinfolk._core.feature_names import restore_columns, saved_columns
-from kinfolk._core.schema import checked
 from kinfolk._core.text import printable
-from kinfolk.enhance._model_facts import EnhancerFacts
 from kinfolk.enhance._settings import check_settings
 from kinfolk.enhance.propagation import Propagation
 from kinfolk.formats.model_folder import group, load_model, save_model
 from kinfolk.kinship.network import KinshipNetwork
 
 if TYPE_CHECKING:
+    from kinfolk.enhance._model_facts import EnhancerFacts
     from kinfolk.enhance.graph_enhancer import GraphEnhancer
     from kinfolk.nn.encoder import Encoder
 
@@ -67,6 +66,10 @@ def load_enhancer(cls: type[E], path: str | os.PathLike[str]) -> E:
     Traceback (most recent call last):
     kinfolk.InputError: nowhere does not exist: a model folder was expected
     """
+    # not above: pydantic is half of what kinfolk itself takes to import, and few programs load a model
+    from kinfolk._core.schema import checked
+    from kinfolk.enhance._model_facts import EnhancerFacts
+
     _, config, tensors = load_model(path, kind=KIND)
     facts = checked(EnhancerFacts, config, path)
     if facts.parameters.rounds != 1:

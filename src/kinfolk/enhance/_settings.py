@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from kinfolk._core.checks import check_choice, check_finite, check_number, check_seed, check_whole
+from kinfolk._core.checks import MOST_NEIGHBORS, check_choice, check_finite, check_number, check_seed, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk.enhance.propagation import ATTENTIONS, Propagation
-from kinfolk.formats.model_limits import MOST_NEIGHBORS
 
 if TYPE_CHECKING:
     from kinfolk.enhance.graph_enhancer import GraphEnhancer

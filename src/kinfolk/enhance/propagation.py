@@ -20,10 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.checks import check_choice, check_number, check_whole
+from kinfolk._core.checks import MOST_HOPS, check_choice, check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel, over_spans
-from kinfolk.formats.model_limits import MOST_HOPS
 from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph

@@ -9,11 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kinfolk._core.checks import LARGEST
+from kinfolk._core.checks import LARGEST, MOST_HOPS, MOST_NEIGHBORS
 
-MOST_NEIGHBORS = 1 << 20  # 8 MB of graph for each row
 MOST_DIMENSIONS = 1 << 20  # a vector of 4 MB
-MOST_HOPS = 1000  # the mean of means no longer changes after some dozens of hops
 MOST_WEIGHT = 1e6  # a softmax of scores times this is the largest score alone, and no overflow of float32 is near
 
 Neighbors = Annotated[int, Field(ge=1, le=MOST_NEIGHBORS)]

@@ -15,7 +15,6 @@ from kinfolk._core.checks import check_choice, is_whole
 from kinfolk._core.errors import InputError
 from kinfolk.features import Matrix
 from kinfolk.formats._common import reading
-from kinfolk.neighbors._read_graph import read_graph
 from kinfolk.neighbors._store import GraphFields, write_graph
 from kinfolk.neighbors.to_igraph import to_igraph
 from kinfolk.neighbors.to_networkx import to_networkx
@@ -166,6 +165,8 @@ class NeighborGraph:
 
         Every row is checked in one pass, block after block: a tenth of a second for 16 million edges that are cached.
         """
+        from kinfolk.neighbors._read_graph import read_graph  # with pydantic, which takes long to import
+
         fields = read_graph(path)
         with reading(Path(path), "a graph"):
             return cls(**fields).validate()
