@@ -57,9 +57,9 @@ def test_rows_by_number_with_and_without_names(key: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "names", "message"),
     [
-        ("id,cluster\na,1\nb\n", ["a", "b"], "line 3 has 1 columns, the header has 2"),
-        ("id,cluster\na,1\nb,2,3\n", ["a", "b"], "line 3 has 3 columns, the header has 2"),
-        ("id,cluster,confidence,second,is_medoid\na,1\n", ["a"], "line 2 has 2 columns, the header has 5"),
+        ("id,cluster\na,1\nb\n", ["a", "b"], "line 3 has 1 columns, 2 were expected"),
+        ("id,cluster\na,1\nb,2,3\n", ["a", "b"], "line 3 has 3 columns, 2 were expected"),
+        ("id,cluster,confidence,second,is_medoid\na,1\n", ["a"], "line 2 has 2 columns, 5 were expected"),
         ("id,group\na,1\n", ["a"], r"id,cluster \(or name,cluster or row,cluster\) were expected, not id,group"),
         ("cluster\n1\n", ["a"], "were expected, not cluster"),
         ("id,cluster\n", ["a"], "no cluster for id 'a', nor for 0 others"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,8 +16,8 @@ from kinfolk.features import FeatureSet
 from kinfolk.formats._arrays import read_file
 from kinfolk.formats._columns import name_column
 from kinfolk.formats._common import as_vector, read_lines, reading, text_array
+from kinfolk.formats._delimited import DELIMITERS, table_lines
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (".txt", ".npy", *DELIMITERS)
 
 
@@ -57,13 +56,7 @@ def read_names(file: Path, title: str | None = None) -> NDArray[np.str_]:
 
 def _read_column(file: Path, delimiter: str, title: str | None) -> NDArray[np.str_]:
     with reading(file, "a table of names"), file.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.reader(stream, delimiter=delimiter)
-        header = next(lines, [])
+        lines = table_lines(stream, delimiter)
+        _, header = next(lines, (0, []))
         place = name_column(header, title)
-        names = []
-        for cells in lines:
-            if cells:
-                if len(cells) != len(header):
-                    raise InputError(f"line {lines.line_num} has {len(cells)} columns, {len(header)} were expected")
-                names.append(cells[place])
-    return np.array(names, dtype=np.str_)
+        return text_array([cells[place] for _, cells in lines])

@@ -7,7 +7,6 @@ is_medoid is 1 for the row in the middle of its cluster. The older headers name,
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing
 from kinfolk._core.text import safe_cell
 from kinfolk.formats._common import labels_from_texts, reading
+from kinfolk.formats._delimited import as_cell, table_lines
 from kinfolk.formats._labels import read_labels
 
 HEADER = ("id", "cluster", "confidence", "second", "is_medoid")
@@ -78,26 +78,17 @@ def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None = None) 
 
 def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArray[np.int64]:
     with reading(existing_file(file), "a table of clusters"), file.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.reader(stream)
-        header = next(lines, [])
+        lines = table_lines(stream)
+        _, header = next(lines, (0, []))
         key = next((column for column in KEYS if column in header), None)
         if key is None or "cluster" not in header:
             raise InputError(
                 f"the columns id,cluster (or name,cluster or row,cluster) were expected, not {','.join(header)}"
             )
         place, cluster = header.index(key), header.index("cluster")
-        found = [(number, cells[place], cells[cluster]) for number, cells in _whole(lines, len(header))]
+        found = [(number, cells[place], cells[cluster]) for number, cells in lines]
         numbers, ids, clusters = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
         return labels_from_texts(_in_order(key, numbers, ids, clusters, rows, names))[0]
-
-
-def _whole(lines: Any, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line; a line with other columns than the header is refused."""
-    for cells in lines:
-        if cells and len(cells) != width:
-            raise InputError(f"line {lines.line_num} has {len(cells)} columns, the header has {width}")
-        if cells:
-            yield lines.line_num, cells
 
 
 def _in_order(
@@ -143,9 +134,4 @@ def _times(ids: Sequence[str]) -> Iterator[int]:
 
 
 def _cells(names: NDArray[np.str_], safe: bool) -> Iterator[str]:
-    return map(_quoted, map(safe_cell, names.tolist()) if safe else names.tolist())
-
-
-def _quoted(text: str) -> str:
-    # not csv.writer, which does not quote a lone carriage return when lines end with a line feed
-    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\r\n') else text
+    return map(as_cell, map(safe_cell, names.tolist()) if safe else names.tolist())

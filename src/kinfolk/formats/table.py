@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from array import array
@@ -20,8 +19,8 @@ from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._columns import Asked, Columns, Kind, choose_columns, refuse_row_numbers
 from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, text_array
+from kinfolk.formats._delimited import DELIMITERS, quoted, table_lines
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 WHOLE = re.compile(r"-?[0-9]+\.0")
 TRUTH = {"0": False, "1": True, "false": False, "true": True}
 
@@ -29,12 +28,7 @@ TRUTH = {"0": False, "1": True, "false": False, "true": True}
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:
     """Read a table; the first line is a header when any of its cells is not a number."""
     with reading(file, "a table of UTF-8 text"), file.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.reader(stream, delimiter=DELIMITERS[file.suffix.lower()])
-        rows = ((lines.line_num, cells) for cells in lines if cells)
-        try:
-            return _parse(rows, asked or Asked())
-        except csv.Error as error:
-            raise InputError(f"line {lines.line_num}: {error}") from error
+        return _parse(table_lines(stream, DELIMITERS[file.suffix.lower()]), asked or Asked())
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
@@ -54,25 +48,20 @@ def _cells(fs: FeatureSet) -> dict[str, Sequence[Any]]:
     known: dict[str, Sequence[Any]] = {}
     if fs.labels is not None:
         numbers = fs.labels.tolist()
-        words = [_quoted(name) for name in (*fs.label_names, "")]  # -1, unknown, is the empty text at the end
+        words = [quoted(name) for name in (*fs.label_names, "")]  # -1, unknown, is the empty text at the end
         known["label"] = [words[number] for number in numbers] if fs.label_names else numbers
     if fs.cameras is not None:
         known["camera"] = fs.cameras.tolist()
     if fs.query is not None:
         known["query"] = fs.query.astype(np.int64).tolist()
     if fs.part_index is not None:
-        parts = [_quoted(name) for name in fs.part_names]
+        parts = [quoted(name) for name in fs.part_names]
         known["part"] = [parts[number] for number in fs.part_index.tolist()]
     if fs.names is not None:
-        known["name"] = [_quoted(name) for name in fs.names.tolist()]
+        known["name"] = [quoted(name) for name in fs.names.tolist()]
     if fs.enhanced:
         known["enhanced"] = [1] * len(fs)
     return known
-
-
-def _quoted(text: str) -> str:
-    # not csv.writer, which is slower and does not quote a text with a lone carriage return
-    return '"' + text.replace('"', '""') + '"'
 
 
 def _parse(rows: Iterator[tuple[int, list[str]]], asked: Asked) -> FeatureSet:
@@ -87,12 +76,13 @@ def _parse(rows: Iterator[tuple[int, list[str]]], asked: Asked) -> FeatureSet:
         raise InputError("columns are asked for by title, but the first line is numbers only: this table has no header")
     if titled and (first := next(rows, None)) is None:
         raise InputError("a header, but no rows")
-    columns = _columns(header, first, asked) if titled else Columns(tuple(header), tuple(range(len(header))), {})
+    if titled:
+        columns = choose_columns(header, list(map(_kind, first[1])), asked)  # their kinds are those of the first row
+    else:
+        columns = Columns(tuple(header), tuple(range(len(header))), {})
     values, lines = array("f"), array("q")
     texts: dict[str, list[str]] = {column: [] for column in columns.known}
     for number, cells in chain([first], rows):
-        if len(cells) != len(header):
-            raise InputError(f"line {number} has {len(cells)} columns, {len(header)} were expected")
         vector = _vector(columns, cells, number)
         values.extend(vector)
         lines.append(number)
@@ -105,14 +95,6 @@ def _parse(rows: Iterator[tuple[int, list[str]]], asked: Asked) -> FeatureSet:
         return FeatureSet(features, taken_from=f"{len(header)} features (no header)")
     refuse_row_numbers(columns, features)
     return _typed(features, texts, columns, lines)
-
-
-def _columns(header: list[str], first: tuple[int, list[str]], asked: Asked) -> Columns:
-    """Decide what the columns are; their kinds are those of the first row."""
-    number, cells = first
-    if len(cells) != len(header):
-        raise InputError(f"line {number} has {len(cells)} columns, {len(header)} were expected")
-    return choose_columns(header, list(map(_kind, cells)), asked)
 
 
 def _kind(cell: str) -> Kind:

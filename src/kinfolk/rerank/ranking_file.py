@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from kinfolk._core.files import existing_file, replacing
 from kinfolk._core.text import safe_cell
 from kinfolk.features import FeatureSet
 from kinfolk.formats._common import reading
+from kinfolk.formats._delimited import as_cell, table_lines
 from kinfolk.formats._npz_archive import open_npz
 from kinfolk.rerank._ranking import Ranking
 
@@ -57,16 +57,12 @@ def write_ranking(
             arrays: dict[str, Any] = dict(indices=ranking.indices, distances=ranking.distances, n_gallery=len(gallery))
             np.savez(temporary, **arrays, **_checksums(query, gallery))
             return
-        cell = safe_cell if safe_cells else str
-        items = np.array([cell(str(item)) for item in _ids(gallery)], dtype=object)
+        names, items = (np.array(_cells(fs, safe_cells), dtype=object) for fs in (query, gallery))
         with temporary.open("w", newline="", encoding="utf-8") as sheet:
-            writer = csv.writer(sheet, lineterminator="\n")
-            writer.writerow(HEADER)
-            for name, rows, distances in zip(_ids(query), ranking.indices, ranking.distances, strict=True):
-                lines = zip(items[rows], distances.tolist(), strict=True)
-                writer.writerows(
-                    [cell(str(name)), rank, item, round(d, 6), len(gallery)] for rank, (item, d) in enumerate(lines, 1)
-                )
+            sheet.write(",".join(HEADER) + "\n")
+            for name, rows, distances in zip(names, ranking.indices, ranking.distances, strict=True):
+                lines = enumerate(zip(items[rows], distances.tolist(), strict=True), 1)
+                sheet.writelines(f"{name},{rank},{item},{round(d, 6)},{len(gallery)}\n" for rank, (item, d) in lines)
 
 
 def read_ranking(file: Path, query: FeatureSet, gallery: FeatureSet) -> NDArray[np.int64]:
@@ -102,6 +98,11 @@ def _ids(fs: FeatureSet) -> list[Any]:
     if fs.names is not None and len(np.unique(fs.names)) == len(fs):
         return list(fs.names.tolist())
     return list(range(len(fs)))
+
+
+def _cells(fs: FeatureSet, safe: bool) -> list[str]:
+    ids = [str(name) for name in _ids(fs)]
+    return [as_cell(safe_cell(name) if safe else name) for name in ids]
 
 
 def _places(fs: FeatureSet) -> dict[str, int]:
@@ -158,11 +159,12 @@ def _from_table(file: Path, query: FeatureSet, gallery: FeatureSet) -> NDArray[n
     places = [_places(fs) for fs in (query, gallery)]
     lists: list[list[int]] = [[] for _ in range(len(query))]
     with file.open(encoding="utf-8-sig", newline="") as sheet:
-        lines = csv.DictReader(sheet)
-        if list(lines.fieldnames or [])[:3] != HEADER[:3]:
-            raise InputError(f"the columns {','.join(HEADER)} were expected, not {','.join(lines.fieldnames or [])}")
-        for line in lines:
-            where = f"line {lines.line_num}"
+        lines = table_lines(sheet)
+        _, header = next(lines, (0, []))
+        if header[:3] != HEADER[:3]:
+            raise InputError(f"the columns {','.join(HEADER)} were expected, not {','.join(header)}")
+        for number, cells in lines:
+            line, where = dict(zip(header, cells, strict=True)), f"line {number}"
             for side, known in zip(("query", "gallery"), places, strict=True):
                 if line[side] not in known:
                     raise InputError(
