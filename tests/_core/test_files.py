@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -121,11 +124,9 @@ def test_files_that_belong_together_are_all_there_or_none(tmp_path: Path) -> Non
     assert content(tmp_path) == {"a.labels.npy": "whole", "a.npy": "whole"}
 
 
-@pytest.mark.parametrize("renames_before_the_kill", [0, 1])
-def test_a_kill_between_two_names_is_mended_by_the_next_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames_before_the_kill: int
-) -> None:
-    pair = [tmp_path / "a.npy", tmp_path / "a.labels.npy"]
+def half_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch, renames_before_the_kill: int) -> list[Path]:
+    """Return two files that belong together, after a kill while they were replaced."""
+    pair = [folder / "a.npy", folder / "a.labels.npy"]
     for file in pair:
         file.write_text("old")
 
@@ -134,9 +135,9 @@ def test_a_kill_between_two_names_is_mended_by_the_next_reader(
 
     def killed(work: Path, folder: Path) -> None:
         new = sorted(work.glob("new-*"))[:renames_before_the_kill]
-        names = files.json.loads((work / "commit.json").read_text())
+        names = json.loads((work / "commit.json").read_text())
         for temporary in new:
-            temporary.replace(folder / names[temporary.name])
+            temporary.replace(folder / names[temporary.name][0])
         raise Killed
 
     with monkeypatch.context() as patch:
@@ -145,8 +146,94 @@ def test_a_kill_between_two_names_is_mended_by_the_next_reader(
         with pytest.raises(Killed), replacing_together(pair, force=True) as temporaries:
             for temporary in temporaries:
                 temporary.write_text("new")
+    return pair
+
+
+@pytest.mark.parametrize("renames_before_the_kill", [0, 1])
+def test_a_kill_between_two_names_is_mended_by_the_next_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames_before_the_kill: int
+) -> None:
+    pair = half_replaced(tmp_path, monkeypatch, renames_before_the_kill)
     settled(pair[0])
     assert content(tmp_path) == {"a.labels.npy": "new", "a.npy": "new"}
+
+
+def test_what_a_user_put_there_after_a_kill_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = half_replaced(tmp_path, monkeypatch, 0)
+    for file in pair:
+        file.write_text("mended by hand")
+    settled(pair[0])
+    assert content(tmp_path) == {"a.labels.npy": "mended by hand", "a.npy": "mended by hand"}
+
+
+def test_files_that_a_kill_left_half_replaced_and_a_user_changed_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = half_replaced(tmp_path, monkeypatch, 1)
+    for file in pair:
+        file.write_text("mended by hand")
+    with pytest.raises(InputError, match="half replaced when kinfolk was killed, and was changed since"):
+        settled(pair[0])
+    assert [file.read_text() for file in pair] == 2 * ["mended by hand"]
+
+
+def test_a_folder_that_is_edited_while_it_is_replaced_is_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "graph"
+    make(target, "old")
+    changed = pytest.raises(InputError, match=r"changed since kinfolk wrote them \(a.txt\)")
+    with changed, replacing_folder(target, "graph", force=True) as new:
+        (new / "a.txt").write_text("new")
+        (target / "a.txt").write_text("a user's notes")
+    assert (target / "a.txt").read_text() == "a user's notes"
+
+
+def test_what_is_private_stays_private_while_it_is_replaced_and_after(tmp_path: Path) -> None:
+    folder, file = tmp_path / "graph", tmp_path / "a.csv"
+    make(folder, "old")
+    file.write_text("old")
+    folder.chmod(0o700)
+    (folder / "a.txt").chmod(0o600)
+    file.chmod(0o600)
+    with replacing_folder(folder, "graph", force=True) as new:
+        (new / "a.txt").write_text("new")
+        assert new.stat().st_mode & 0o077 == 0
+    with replacing(file, force=True) as temporary:
+        temporary.write_text("new")
+        assert temporary.parent.stat().st_mode & 0o077 == 0
+    modes = [path.stat().st_mode & 0o777 for path in (folder, folder / "a.txt", file)]
+    assert modes == [0o700, 0o600, 0o600]
+
+
+FORKED = """
+import os, sys
+from pathlib import Path
+from kinfolk._core.errors import InputError
+from kinfolk._core.files import replacing
+target, then = Path(sys.argv[1]), sys.argv[2]
+child = None
+try:
+    with replacing(target) as temporary:
+        temporary.write_text("parent")
+        child = os.fork()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        elif then == "write":
+            with replacing(target) as other:
+                other.write_text("child")
+        elif then == "end":
+            raise SystemExit
+except (SystemExit, InputError):
+    if child == 0:
+        os._exit(0)
+    raise
+assert child, "the forked process wrote what its parent writes"
+"""
+
+
+@pytest.mark.parametrize("then", ["write", "end", "go on"])
+def test_a_forked_process_has_no_part_in_what_its_parent_writes(tmp_path: Path, then: str) -> None:
+    subprocess.run([sys.executable, "-c", FORKED, tmp_path / "a.txt", then], check=True)
+    assert content(tmp_path) == {"a.txt": "parent"}
 
 
 def test_a_folder_has_a_manifest_and_is_replaced_by_its_like(tmp_path: Path) -> None:

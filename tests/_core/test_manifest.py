@@ -80,3 +80,18 @@ def test_files_that_grow_have_no_checksum(folder: Path) -> None:
 def test_something_else_under_its_name_is_no_manifest(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text, encoding="latin-1")
     assert read_manifest(tmp_path) is None
+
+
+def test_nothing_is_removed_behind_a_link(tmp_path: Path) -> None:
+    home, forged = tmp_path / "home", tmp_path / "forged"
+    for place in (home, forged):
+        place.mkdir()
+    (home / "x").write_text("mine")
+    (forged / "sub").symlink_to(home)
+    facts = dict(bytes=4, sha256=None)
+    content = dict(kinfolk="0.2.0", kind="graph", format=1, files={"sub/x": facts})
+    (forged / "manifest.json").write_text(json.dumps(content))
+    found = read_manifest(forged)
+    assert found is not None
+    found.remove(forged)
+    assert (home / "x").read_text() == "mine"

@@ -141,15 +141,48 @@ def test_refuse_existing(tmp_path: Path) -> None:
             refuse_existing(path, force=False)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"new-0123abcd.npy": "../../x"}', '{"../x": "a.npy"}', '{"new-1": 3}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"new-1": 3}',
+        '{"new-0123abcd": ["../../x", [4, "9"], null]}',
+        '{"new-0123abcd": ["thesis.txt", [4, "9"], null]}',
+        '{"new-0123abcd": ["a.npy/..", [4, "9"], null]}',
+        '{"../x/new-0123abcd": ["a.npy", [4, "9"], null]}',
+    ],
+)
 def test_a_damaged_list_of_names_is_refused(tmp_path: Path, content: str) -> None:
     work = tmp_path / ".a.npy.kinfolk"
     work.mkdir()
+    (work / "new-0123abcd").write_text("evil")
+    (tmp_path / "thesis.txt").write_text("mine")
     (work / "commit.json").write_text(content)
     with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
         pass
     with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
         pass  # the first refusal gave the lock back
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_a_place_where_a_disk_is_mounted_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "disk").mkdir()
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path / "disk")
+    with pytest.raises(InputError, match="is where a disk is mounted"):
+        check_target(tmp_path / "disk", kind="graph")
+
+
+def test_files_of_a_folder_that_is_read_are_not_replaced(tmp_path: Path) -> None:
+    source = tmp_path / "by-hand.kf"
+    source.mkdir()
+    (source / "features.npy").write_text("mine")
+    with pytest.raises(InputError, match=r"is a file of .*, which is read here"):
+        check_target(source / "features.npy", force=True, inputs=[source])
+    check_target(source / "clusters.csv", force=True, inputs=[source])  # nothing is there
 
 
 def test_a_file_system_without_locks_has_one_writer_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,3 +53,26 @@ def test_what_exists_needs_force(kinfolk, features, tmp_path):
     assert kinfolk("convert", tmp_path / "x.npz", tmp_path / "y.npz", "--force")[0] == 0
     code, _, err = kinfolk("convert", tmp_path / "x.npz", tmp_path / "x.npz", "--force")
     assert code == 2 and "which is read here" in err
+
+
+def test_what_is_read_beside_or_by_an_option_is_never_replaced(kinfolk, features, tmp_path):
+    kf.FeatureSet(features.features, labels=features.labels).save(tmp_path / "x.npy")
+    features.save(tmp_path / "all.npz")
+    names = tmp_path / "names.csv"
+    names.write_text("name\n" + "".join(f"row {number}\n" for number in range(len(features))))
+    by_hand = tmp_path / "by-hand.kf"
+    by_hand.mkdir()
+    np.save(by_hand / "features.npy", features.features)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    for call in (
+        ("convert", "x.npy", "names.csv", "--names", "names.csv"),
+        ("convert", "x.npy", "x.labels.npy"),
+        ("cluster", "x.npy", "-o", "x.labels.npy"),
+        ("convert", "all.npz", "x.npy", "--labels", "x.labels.npy", "--part", "test"),
+        ("convert", "by-hand.kf", "by-hand.kf/features.npy"),
+    ):
+        paths = [tmp_path / word if "." in word else word for word in call]
+        code, _, err = kinfolk(*paths, "--force")
+        assert code == 2 and "read here" in err, call
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert kinfolk("convert", tmp_path / "x.npy", tmp_path / "x.bin")[0] == 0

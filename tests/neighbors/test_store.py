@@ -140,3 +140,11 @@ def test_what_was_left_damaged_is_begun_anew(clustered, tmp_path, monkeypatch, n
     StopsAfter.left = 100
     g = kf.knn_graph(X, k=6, out=tmp_path / "g")
     np.testing.assert_array_equal(g.indices, kf.knn_graph(X, k=6).indices)
+
+
+def test_an_order_that_is_no_list_of_rows_is_begun_anew(clustered, tmp_path, monkeypatch):
+    X = clustered(300, 8)
+    partial = stopped_search(X, tmp_path / "g", monkeypatch)
+    np.save(partial / "order.npy", np.load(partial / "order.npy").astype(np.float64))  # cannot be an index
+    g = kf.knn_graph(X, k=6, out=tmp_path / "g")
+    np.testing.assert_array_equal(g.indices, kf.knn_graph(X, k=6).indices)

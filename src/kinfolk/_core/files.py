@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -22,12 +21,14 @@ from kinfolk._core.outputs import (
     check_target,
     claim,
     finish_commit,
+    holds,
     locked,
     refuse_existing,
     remove_folder,
     settle_all,
     temporary_name,
     work_folder,
+    write_commit,
 )
 
 CHECKPOINTS = "checkpoints"  # kind of the folder that a training resumes from
@@ -70,10 +71,12 @@ def replacing_together(paths: Sequence[str | os.PathLike[str]], force: bool = Fa
     targets = [absolute(path) for path in paths]
     with ExitStack() as stack:
         work, *_ = [stack.enter_context(claim(path, force=force)) for path in paths]
+        _hide_like(work, targets)
         temporaries = [work / temporary_name("new", target.suffix) for target in targets]
         try:
             with writing(targets[0]):
                 yield temporaries
+                _refuse_fork(work)
                 for temporary, target in zip(temporaries, targets, strict=True):
                     _set_mode(temporary, target if target.is_file() else work / LOCK)
                     flush_to_disk(temporary)
@@ -81,7 +84,8 @@ def replacing_together(paths: Sequence[str | os.PathLike[str]], force: bool = Fa
                     refuse_existing(path, force)
                 _put_files(temporaries, targets, force)
         finally:
-            if not (work / COMMIT).exists():  # else some have their names: the next one that looks gives the rest
+            # with a commit some have their names: the next one that looks gives the rest
+            if holds(work) and not (work / COMMIT).exists():
                 for temporary in temporaries:
                     temporary.unlink(missing_ok=True)
 
@@ -111,14 +115,17 @@ def replacing_folder(path: str | os.PathLike[str], kind: str, format: int = 1, f
         new = work / temporary_name("new")
         try:
             with writing(target):
-                new.mkdir()
+                new.mkdir(mode=0o700)  # what it replaces may be private
                 yield new
+                _refuse_fork(work)
                 write_manifest(new, kind, format)
+                _set_modes(new, target, work)
                 flush_to_disk(new)
-                check_target(path, force=force, kind=kind)
+                check_target(path, force=force, kind=kind, checksums=True)  # again: the work may have taken hours
                 _put_folder(new, target, work)
         finally:
-            shutil.rmtree(new, ignore_errors=True)
+            if holds(work):
+                shutil.rmtree(new, ignore_errors=True)
 
 
 @contextmanager
@@ -233,16 +240,41 @@ def _set_mode(file: Path, like: Path) -> None:
         file.chmod(like.stat().st_mode & 0o777)
 
 
+def _set_modes(new: Path, old: Path, work: Path) -> None:
+    """Let those enter and read a new folder who may the one it replaces, or by default any folder made here."""
+    with suppress(OSError):
+        new.chmod((old if old.is_dir() else work).stat().st_mode & 0o7777)
+    for file in new.iterdir():
+        if (old / file.name).is_file() and file.is_file():
+            _set_mode(file, old / file.name)
+
+
+def _hide_like(work: Path, targets: Sequence[Path]) -> None:
+    """Keep those out of a work folder, while it lasts, who may not read a file that is replaced."""
+    for target in targets:
+        if target.is_file():
+            readers = target.stat().st_mode
+            hidden = (0 if readers & 0o040 else 0o070) | (0 if readers & 0o004 else 0o007)
+            with suppress(OSError):
+                work.chmod(work.stat().st_mode & 0o7777 & ~hidden)
+
+
+def _refuse_fork(work: Path) -> None:
+    """Raise where a process goes on with what the process that it was forked from writes."""
+    if not holds(work):
+        raise InputError(f"{work} is of another process, which forked this one: write after the fork, not around it")
+
+
 def _put_files(temporaries: Sequence[Path], targets: Sequence[Path], force: bool) -> None:
     if len(targets) > 1:
         work = temporaries[0].parent
         draft = work / temporary_name("new")
-        names = {new.name: target.name for new, target in zip(temporaries, targets, strict=True)}
         try:
-            draft.write_text(json.dumps(names), encoding="utf-8")
+            write_commit(draft, dict(zip(temporaries, targets, strict=True)))
             flush_to_disk(draft)
             draft.replace(work / COMMIT)
-            finish_commit(work, targets[0].parent)
+            if not finish_commit(work, targets[0].parent):
+                raise InputError(f"{targets[0]} was changed while it was being replaced: nothing was done")
         except OSError:
             draft.unlink(missing_ok=True)
             if all(new.exists() for new in temporaries):  # nothing has its name yet: nothing shall have it

@@ -67,7 +67,8 @@ class Manifest:
     def remove(self, folder: Path) -> None:
         """Remove the files of the manifest, then the folder, unless anything else is in it."""
         for name in (*self.files, MANIFEST):
-            (folder / name).unlink(missing_ok=True)
+            if not _is_behind_link(folder, name):
+                (folder / name).unlink(missing_ok=True)
         for place in sorted((p for p in folder.rglob("*") if p.is_dir() and not p.is_symlink()), reverse=True):
             _remove_if_empty(place)
         _remove_if_empty(folder)
@@ -136,6 +137,11 @@ def _is_inside(name: str) -> bool:
     """
     path = PurePosixPath(name)
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
+
+
+def _is_behind_link(folder: Path, name: str) -> bool:
+    """Return whether a folder on the way to a file is a link: what is behind it is not of this folder."""
+    return any((folder / place).is_symlink() for place in PurePosixPath(name).parents)
 
 
 def _contents(folder: Path) -> Iterator[str]:

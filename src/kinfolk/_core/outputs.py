@@ -15,14 +15,16 @@ import re
 import shutil
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kinfolk._core.disk import writing
 from kinfolk._core.errors import InputError, KinfolkError
-from kinfolk._core.manifest import MANIFEST, Manifest, read_manifest
+from kinfolk._core.json_file import read_json
+from kinfolk._core.manifest import MANIFEST, Manifest, file_facts, read_manifest
 
 LOCK, WRITER, COMMIT = "lock", "writer", "commit.json"
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # what file systems without locks answer
@@ -43,6 +45,19 @@ class _Held:
 
 _held: dict[Path, _Held] = {}
 _guard = threading.Lock()
+
+
+def _forget() -> None:
+    """Give a forked process no part in the locks of its parent, which goes on to hold them."""
+    for held in _held.values():
+        if held.stream is not None:
+            os.close(held.stream)
+    _held.clear()
+    _guard.release()
+
+
+# held over a fork: else another thread could hold it for ever in the forked process
+os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forget)
 
 
 @contextmanager
@@ -115,6 +130,15 @@ def locked(target: Path, work: Path) -> Iterator[Path]:
                 _give_back(work)
 
 
+def holds(work: Path) -> bool:
+    """Return whether this process holds the lock of a work folder; a process that it has forked does not.
+
+    >>> holds(Path(".a.csv.kinfolk"))
+    False
+    """
+    return work in _held
+
+
 def settle_all(folder: Path) -> None:
     """Finish or remove what killed runs left of the outputs in a folder; those that are being written are left alone.
 
@@ -166,10 +190,18 @@ def check_target(
             raise InputError(f"{path} is a folder, a file was expected")
         elif target.exists() and not target.is_file():
             raise InputError(f"{path} is a device or a pipe, a file was expected")
-        for source in inputs:
-            if source is not None and Path(source).exists():
-                _check_input(path, target, source)
+        refuse_inputs(path, inputs)
         refuse_existing(path, force)
+
+
+def refuse_inputs(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None]) -> None:
+    """Raise InputError where writing `path` would replace something that is read.
+
+    >>> refuse_inputs("a.csv", [None, "no such file"])
+    """
+    for source in inputs:
+        if source is not None and Path(source).exists():
+            _check_input(path, absolute(path), source)
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
@@ -222,6 +254,8 @@ def _check_folder(path: str | os.PathLike[str], target: Path, kind: str, checksu
         raise InputError(f"{path} is a file: choose another name for the folder")
     if target == Path.cwd() or target in Path.cwd().parents:
         raise InputError(f"{path} is the current folder or one above it, which is never replaced: choose another name")
+    if os.path.ismount(target):
+        raise InputError(f"{path} is where a disk is mounted, which cannot be replaced: name a folder inside it")
     if not target.exists() or _is_empty_folder(target):
         return
     manifest = read_manifest(target)
@@ -245,8 +279,12 @@ def _check_folder(path: str | os.PathLike[str], target: Path, kind: str, checksu
 def _check_input(path: str | os.PathLike[str], target: Path, source: str | os.PathLike[str]) -> None:
     if _covers(target, absolute(source)):
         raise InputError(f"{path} would replace {source}, which is read here: choose another name")
-    if absolute(source) in target.parents and read_manifest(Path(source)) is not None:
+    if not {absolute(source), absolute(source).resolve()} & set(target.parents):
+        return
+    if read_manifest(Path(source)) is not None:
         raise InputError(f"{path} lies inside {source}, a folder of kinfolk that is read here: choose another place")
+    if target.is_file():
+        raise InputError(f"{path} is a file of {source}, which is read here: choose another place")
 
 
 def _covers(target: Path, source: Path) -> bool:
@@ -363,20 +401,57 @@ def _is_whole(folder: Path) -> bool:
     return manifest is not None and all((folder / name).is_file() for name in manifest.files)
 
 
-def finish_commit(work: Path, folder: Path) -> None:
-    """Give all files of an output their names: those that commit.json lists, where it stands."""
+def write_commit(draft: Path, files: Mapping[Path, Path]) -> None:
+    """Write which temporary files get which names: each with what it is, and what has its name now."""
+    facts = {
+        new.name: [target.name, file_facts(new), file_facts(target) if target.is_file() else None]
+        for new, target in files.items()
+    }
+    draft.write_text(json.dumps(facts), encoding="utf-8")
+
+
+def finish_commit(work: Path, folder: Path) -> bool:
+    """Give all files of an output their names: those that commit.json lists, where it stands.
+
+    False, and nothing is done, where somebody has changed the files since it was written, and none had its name yet.
+    """
     journal = work / COMMIT
     if journal.is_symlink() or not journal.is_file():
-        return
-    try:
-        names = json.loads(journal.read_text(encoding="utf-8"))
-        renames = [(work / new, folder / name) for new, name in names.items()]
-        plain = all(TEMPORARY.fullmatch(new.name) and target.parent == folder for new, target in renames)
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        plain = False
-    if not plain:
-        raise InputError(f"{journal} is damaged: remove it, and what it belongs to, then write that again")
-    for new, target in renames:
-        if new.is_file() and not new.is_symlink():
-            new.replace(target)
+        return True
+    names = _commit(journal)
+    waiting = {new: name for new, (name, _, _) in names.items() if _is_plain(work / new)}
+    if not all(_is(folder / name, was if new in waiting else now) for new, (name, now, was) in names.items()):
+        if len(waiting) < len(names):
+            raise InputError(
+                f"{folder / next(iter(names.values()))[0]} was half replaced when kinfolk was killed, and was changed "
+                f"since: make its files fit together, then remove {work}"
+            )
+        journal.unlink()
+        return False
+    for new, name in waiting.items():
+        (work / new).replace(folder / name)
     journal.unlink()
+    return True
+
+
+def _commit(journal: Path) -> dict[str, tuple[str, Any, Any]]:
+    """Return temporary names with the name, the facts and those of the one before; only names of this output."""
+    output = Path(journal.parent.name.removeprefix(".").removesuffix(".kinfolk"))
+    try:
+        names = {new: (name, now, was) for new, (name, now, was) in read_json(journal).items()}
+        plain = all(TEMPORARY.fullmatch(new) and "/" not in new + name for new, (name, _, _) in names.items())
+        ours = all(name.startswith(f"{output.stem}.") for name, _, _ in names.values())
+    except (ValueError, AttributeError, TypeError):
+        plain = ours = False
+    if not plain or not ours:
+        raise InputError(f"{journal} is damaged: remove it, and what it belongs to, then write that again")
+    return names
+
+
+def _is_plain(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
+
+
+def _is(file: Path, facts: Any) -> bool:
+    """Return whether a file is as facts from a commit.json say; None: there is none."""
+    return (list(file_facts(file)) if file.is_file() else None) == facts

@@ -26,7 +26,7 @@ def convert(
     """
     from kinfolk.formats import dropped
 
-    options.output(target, force, options.feature_kind(target), inputs=[source, labels])
+    options.output_features(target, force, inputs=[source, labels])
     options.exists(source, labels)
     features = options.read(source, part, labels, dim)
     lost = dropped(features, target)

@@ -42,7 +42,7 @@ def enhance(
     from kinfolk._core.files import existing_folder
     from kinfolk.formats import check_save, dropped
 
-    options.output(out, force, options.feature_kind(out), inputs=[source, model, reference, labels])
+    options.output_features(out, force, inputs=[source, model, reference, labels])
     if model is not None:
         existing_folder(model, "a model folder")
     options.exists(source, reference, labels)

@@ -31,7 +31,7 @@ def generate(
 
     if name not in datasets.REGIMES and name != "digits":
         raise InputError(f"unknown data set {name!r}; there are {', '.join(datasets.REGIMES)}, digits")
-    options.output(target, force, options.feature_kind(target))
+    options.output_features(target, force)
     with options.timed() as took:
         if name == "digits":
             features = datasets.digits()

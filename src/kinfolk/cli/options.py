@@ -254,7 +254,26 @@ def output(
 
     if path is not None:
         _refuse_two_in_one(path, replaced=kind is not None)
-        _outputs.get().enter_context(claim(path, force=force, kind=kind, inputs=inputs))
+        _outputs.get().enter_context(claim(path, force=force, kind=kind, inputs=_all_read(inputs)))
+
+
+def output_features(path: Path, force: bool, inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
+    """Check an output of features as `output` does, and that the files beside it replace nothing that is read."""
+    from kinfolk._core.outputs import refuse_inputs
+    from kinfolk.formats import written_beside
+
+    kind, known = feature_kind(path), list(inputs)
+    for file in written_beside(path):
+        refuse_inputs(file, _all_read(known))
+    output(path, force, kind, inputs=known)
+
+
+def _all_read(inputs: Iterable[str | os.PathLike[str] | None]) -> list[str | os.PathLike[str] | None]:
+    """Return the inputs, the files that are read beside them, and those of the column options."""
+    from kinfolk.formats import read_beside
+
+    given = [*inputs, _asked.get({}).get("names")]
+    return [*given, *(file for each in given if each is not None for file in read_beside(each))]
 
 
 def output_folder(path: Path | None, kind: str) -> None:

@@ -40,6 +40,7 @@ from kinfolk.formats._columns import Asked
 from kinfolk.formats._common import COLUMNS, columns, reading
 from kinfolk.formats._labels import attach_labels, find_labels
 from kinfolk.formats._names import attach_names
+from kinfolk.formats._sidecar import sidecar
 from kinfolk.formats.frame import read_frame
 from kinfolk.formats.kf_folder import FolderWriter
 
@@ -233,6 +234,32 @@ def load(
         if not isinstance(fs.features, np.memmap):
             fs.validate()
         return fs if part is None else fs.part(part)
+
+
+def read_beside(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that `load` reads with this one, those that are there.
+
+    >>> read_beside("no-such-file.npy")
+    []
+    """
+    file = Path(path)
+    known = BY_SUFFIX.get(file.suffix.lower())
+    if known is None or not known.labels_beside:
+        return []
+    return [found for found in (sidecar(file), find_labels(file)) if found is not None and found.is_file()]
+
+
+def written_beside(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that `save` may write with this one.
+
+    >>> [file.name for file in written_beside("faces.npy")]
+    ['faces.npy.json', 'faces.labels.npy']
+    """
+    file = Path(path)
+    known = BY_SUFFIX.get(file.suffix.lower())
+    if known is None or not known.labels_beside:
+        return []
+    return [sidecar(file), npy.labels_file(file) if known.name == "npy" else file.with_suffix(".meta")]
 
 
 def check_save(fs: FeatureSet, path: str | os.PathLike[str], force: bool = False) -> None:

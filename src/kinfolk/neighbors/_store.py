@@ -191,7 +191,8 @@ def _done(folder: Path, rows: int, k: int, fingerprint: str) -> int:
     except (ValueError, OSError):  # an InputError is a ValueError
         return 0
     fits = all(array.shape == (rows, k) and array.dtype == ARRAYS[name] for name, array in arrays.items())
-    fits = fits and order.shape == (rows,) and np.array_equal(np.sort(order), np.arange(rows))
+    fits = fits and order.shape == (rows,) and order.dtype == np.int64
+    fits = fits and np.array_equal(np.sort(order), np.arange(rows))
     if not fits or not isinstance(saved, dict) or saved.get("fingerprint") != fingerprint:
         return 0
     done = saved.get("done")
