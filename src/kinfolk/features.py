@@ -134,8 +134,8 @@ class FeatureSet:
         """Return one set of the rows of several, in their order.
 
         Labels and parts are the same where their names are, or where the sets have no names of labels, their numbers;
-        rows of a set without labels have the label -1, unknown. Cameras, names, queries and parts must be known in all
-        sets or in none.
+        sets of the same names keep their numbers. Rows of a set without labels have the label -1, unknown. Cameras,
+        names, queries and parts must be known in all sets or in none.
 
         Parameters
         ----------
@@ -448,6 +448,8 @@ def _concat(sets: list[FeatureSet]) -> FeatureSet:
         names = tuple(dict.fromkeys(name for one in sets for name in one.part_names))
         numbers = [_renumbered(one.part_index, one.part_names, names) for one in sets if one.part_index is not None]
         columns |= dict(part_index=np.concatenate(numbers), part_names=names)
+    if all(one.taken_from == first.taken_from for one in sets):
+        columns["taken_from"] = first.taken_from
     return FeatureSet(
         np.concatenate([one.features for one in sets]), **columns, **_joined_labels(sets), enhanced=first.enhanced
     )
@@ -460,7 +462,8 @@ def _joined_labels(sets: list[FeatureSet]) -> dict[str, Any]:
         return {}
     if len({bool(one.label_names) for one in known}) > 1:
         raise InputError("the labels of some sets are texts, those of others numbers: they cannot be told apart")
-    names = tuple(sorted({name for one in known for name in one.label_names}))
+    lists = {one.label_names for one in known}
+    names = lists.pop() if len(lists) == 1 else tuple(sorted({name for each in lists for name in each}))
     labels = [
         np.full(len(one), -1) if one.labels is None else _renumbered(one.labels, one.label_names, names) for one in sets
     ]

@@ -9,7 +9,8 @@ import pytest
 from kinfolk._core.errors import InputError
 from kinfolk.features import FeatureSet
 from kinfolk.formats import save
-from kinfolk.formats._lists import concatenate, find_features, read_entries, read_layout
+from kinfolk.formats._lists import find_features, read_entries, read_layout
+from kinfolk.formats._shards import joined
 
 LISTS = (
     ("train", "train.txt", "train", False),
@@ -73,4 +74,4 @@ def test_enhanced_and_plain_features_are_not_mixed(tmp_path: Path) -> None:
 def test_dimensions_must_agree(tmp_path: Path, small: FeatureSet) -> None:
     other = replace(small, features=small.features[:, :2])
     with pytest.raises(InputError, match="the feature files differ in dimension: 2, 4"):
-        concatenate(tmp_path, [small, other])
+        joined(tmp_path, [small, other])

@@ -47,7 +47,7 @@ def test_a_header_that_claims_too_much(length: int, tmp_path: Path) -> None:
 
 def test_metadata_that_is_not_json(tmp_path: Path) -> None:
     save_file({"features": np.eye(2)}, tmp_path / "a.safetensors", metadata={"names": "{"})
-    with pytest.raises(InputError, match=r"a.safetensors cannot be read"):
+    with pytest.raises(InputError, match=r"a.safetensors: not JSON that can be read"):
         load(tmp_path / "a.safetensors")
 
 

@@ -30,7 +30,15 @@ def test_columns_that_all_have_are_joined():
 
 
 def test_sets_that_do_not_fit_together():
-    with pytest.raises(InputError, match="vectors of one length, not of 2, 3"):
+    with pytest.raises(InputError, match="the feature files differ in dimension: 2, 3"):
         joined(Path("x"), [FeatureSet(np.eye(2)), FeatureSet(np.eye(3))])
     with pytest.raises(InputError, match="differ in the names"):
         joined(Path("x"), [FeatureSet(np.eye(2), labels=[0, 0], label_names=(n,)) for n in "ab"])
+
+
+def test_numbers_of_labels_and_what_columns_were_taken_for_stay():
+    one = FeatureSet(np.eye(2), labels=[0, 1], label_names=("zoe", "ann"), taken_from="2 features (f0, f1)")
+    both = joined(Path("x"), [one, one[::-1]])
+    assert both.labels is not None
+    assert (both.labels.tolist(), both.label_names) == ([0, 1, 1, 0], ("zoe", "ann"))
+    assert both.taken_from == one.taken_from

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from kinfolk._core.json_file import read_json
 from kinfolk._core.version import __version__
 
 MANIFEST = "manifest.json"
-MOST_BYTES = 64 << 20  # a larger file of this name is not read: a million names take less
 
 
 class FileFacts(NamedTuple):
@@ -93,11 +93,8 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     file = folder / MANIFEST
     try:
-        if file.is_symlink() or file.stat().st_size > MOST_BYTES:
-            return None
-        content = json.loads(file.read_text(encoding="utf-8"))
-        return _parsed(content)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None if file.is_symlink() else _parsed(read_json(file))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # an InputError is a ValueError
         return None
 
 

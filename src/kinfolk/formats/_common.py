@@ -18,6 +18,7 @@ from kinfolk.features import FeatureSet, integer_labels
 
 # the name of a column on disk -> the field of FeatureSet
 COLUMNS = {"labels": "labels", "cameras": "cameras", "query": "query", "part": "part_index", "names": "names"}
+NAME_LISTS = ("part_names", "label_names")  # texts of the whole set, beside the columns
 
 
 @contextmanager

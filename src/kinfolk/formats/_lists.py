@@ -12,7 +12,8 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file
 from kinfolk.features import FeatureSet
 from kinfolk.formats import npy, raw
-from kinfolk.formats._common import COLUMNS, assemble, columns, read_lines, reading, text_array
+from kinfolk.formats._common import assemble, read_lines, reading, text_array
+from kinfolk.formats._shards import joined
 
 Entry = tuple[str, int, int]  # name, identity, camera
 PARTS = ("train", "test")
@@ -78,19 +79,7 @@ def read_layout(
     for features_file, _, name, part, query in present:
         assert features_file is not None
         sets.append(listed_set(entries(name), folder / name, features_file, dim, part, query))
-    return _drop_unused_parts(concatenate(folder, sets))
-
-
-def concatenate(folder: Path, sets: Sequence[FeatureSet]) -> FeatureSet:
-    """Return one set with the rows of several that have the same columns and parts; all are enhanced, or none is."""
-    dims = sorted({fs.dim for fs in sets})
-    if len(dims) > 1:
-        raise InputError(f"{folder}: the feature files differ in dimension: {', '.join(map(str, dims))}")
-    if len({fs.enhanced for fs in sets}) > 1:
-        raise InputError(f"{folder}: some of the feature files are marked as enhanced, others are not")
-    found = {name: np.concatenate([columns(fs)[name] for fs in sets]) for name in COLUMNS}
-    features = np.concatenate([np.asarray(fs.features) for fs in sets])
-    return assemble(features, found, sets[0].part_names, enhanced=sets[0].enhanced)
+    return _drop_unused_parts(joined(folder, sets))
 
 
 def _drop_unused_parts(fs: FeatureSet) -> FeatureSet:

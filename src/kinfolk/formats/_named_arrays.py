@@ -14,9 +14,8 @@ from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet
 from kinfolk.formats._cells import set_of_cells
 from kinfolk.formats._columns import TITLES, Asked, Kind, choose_columns
-from kinfolk.formats._common import as_vector, one_truth_value, texts
+from kinfolk.formats._common import NAME_LISTS, as_vector, one_truth_value, texts
 
-LISTS = ("part_names", "label_names")
 ENHANCED = "enhanced"  # one value for the whole set
 
 
@@ -39,7 +38,7 @@ def set_of_arrays(
     array([7, 8])
     """
     whole = [ENHANCED] if ENHANCED in stored and math.prod(stored[ENHANCED].shape) == 1 else []
-    columns_of = {name: array for name, array in stored.items() if name not in (*LISTS, *whole)}
+    columns_of = {name: array for name, array in stored.items() if name not in (*NAME_LISTS, *whole)}
     kinds = [_kind(name, array) for name, array in columns_of.items()]
     if "vector" not in kinds:
         have = ", ".join(f"{name} {array.shape}" for name, array in stored.items()) or "none"
@@ -49,7 +48,7 @@ def set_of_arrays(
     # as it is stored, and as float32
     refuse_more_than_memory(2 * 4 * math.prod(stored[title].shape), title)
     features = read(title)
-    lists = {name: texts(name, read(name)) for name in LISTS if name in stored}
+    lists = {name: texts(name, read(name)) for name in NAME_LISTS if name in stored}
     cells = {name: as_vector(name, read(chosen.titles[place])).tolist() for name, place in chosen.known.items()}
     for name, values in cells.items():
         if len(values) != len(features):

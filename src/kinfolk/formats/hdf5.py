@@ -6,6 +6,7 @@ Links to other files, virtual datasets and storage outside the file are refused:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from kinfolk._core.files import replacing
 from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import BLOCK_BYTES, FeatureSet, blocks
 from kinfolk.formats._columns import Asked
-from kinfolk.formats._common import columns, one_truth_value, reading, text_array
-from kinfolk.formats._named_arrays import ENHANCED, LISTS, Stored, set_of_arrays
+from kinfolk.formats._common import NAME_LISTS, columns, one_truth_value, reading, text_array
+from kinfolk.formats._named_arrays import ENHANCED, Stored, set_of_arrays
 
 
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:
@@ -30,7 +31,7 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
         stored = {name: Stored(tuple(data.shape or ()), _is_numeric(data)) for name, data in found.items()}
         fs = set_of_arrays(stored, lambda name: _array(h5py, name, found[name]), asked)
         enhanced = one_truth_value(ENHANCED, source.attrs[ENHANCED]) if ENHANCED in source.attrs else fs.enhanced
-        return FeatureSet(**{**vars(fs), ENHANCED: enhanced})
+        return replace(fs, enhanced=enhanced)
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
@@ -45,7 +46,7 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
                 _write_texts(h5py, target, name, column.tolist())
             else:
                 target[name] = column
-        for name in LISTS:
+        for name in NAME_LISTS:
             if getattr(fs, name):
                 _write_texts(h5py, target, name, getattr(fs, name))
         target.attrs[ENHANCED] = fs.enhanced

@@ -25,7 +25,7 @@ from kinfolk._core.files import existing_file, replacing_folder
 from kinfolk._core.json_file import read_json
 from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
 from kinfolk.formats._arrays import map_file
-from kinfolk.formats._common import COLUMNS, assemble, columns, one_truth_value, reading, texts
+from kinfolk.formats._common import COLUMNS, NAME_LISTS, assemble, columns, one_truth_value, reading, texts
 
 KIND = "features"  # in the manifest
 FEATURES = "features.npy"
@@ -212,5 +212,5 @@ def _read_settings(file: Path) -> dict[str, Any]:
             raise InputError("an object with part_names and label_names was expected")
         if content.get("version", VERSION) != VERSION:
             raise InputError(f"version {content['version']} of the folder format is not known here, only {VERSION}")
-        lists = {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}
+        lists = {name: texts(name, content.get(name, [])) for name in NAME_LISTS}
         return {**lists, "enhanced": one_truth_value("enhanced", content.get("enhanced", False))}

@@ -15,11 +15,9 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Asked
-from kinfolk.formats._common import COLUMNS, assemble, columns, reading, texts
+from kinfolk.formats._common import COLUMNS, NAME_LISTS, assemble, columns, reading, texts
 from kinfolk.formats._named_arrays import Stored, set_of_arrays
 from kinfolk.formats._npz_archive import open_npz
-
-NAME_LISTS = ("part_names", "label_names")
 
 
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:

@@ -15,7 +15,7 @@ from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._arrow_table import kind_of, pyarrow, set_of_table
 from kinfolk.formats._columns import Asked, choose_columns
-from kinfolk.formats._common import reading, texts
+from kinfolk.formats._common import NAME_LISTS, reading, texts
 
 METADATA = b"kinfolk"
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}  # bytes of a value; 8 for the others
@@ -51,7 +51,7 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
     if fs.enhanced:
         known["enhanced"] = np.full(len(fs), True)
     present = {title: column for title, column in known.items() if column is not None}
-    lists = {"part_names": fs.part_names, "label_names": fs.label_names}
+    lists = {name: getattr(fs, name) for name in NAME_LISTS}
     vector = pa.list_(pa.float32(), fs.dim)
     schema = pa.schema(
         {"features": vector, **{title: types[title] for title in present}}, metadata={METADATA: json.dumps(lists)}
@@ -85,4 +85,4 @@ def _lists(metadata: dict[bytes, bytes]) -> dict[str, tuple[str, ...]]:
     content = parse_json(metadata.get(METADATA, b"{}"))
     if not isinstance(content, dict):
         raise InputError("the metadata of kinfolk in it is damaged")
-    return {name: texts(name, content.get(name, [])) for name in ("part_names", "label_names")}
+    return {name: texts(name, content.get(name, [])) for name in NAME_LISTS}

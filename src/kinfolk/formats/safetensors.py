@@ -14,12 +14,11 @@ from safetensors.numpy import save_file
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
+from kinfolk._core.json_file import parse_json
 from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Asked
-from kinfolk.formats._common import COLUMNS, assemble, columns, reading, text_array, texts
+from kinfolk.formats._common import COLUMNS, NAME_LISTS, assemble, columns, reading, text_array, texts
 from kinfolk.formats._named_arrays import Stored, set_of_arrays
-
-LISTS = ("part_names", "label_names", "names")
 
 
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:
@@ -32,16 +31,16 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
         features = _tensor(file, tensors, "features")
         found = {name: tensors.get_tensor(name) for name in COLUMNS if name in there}
         metadata = tensors.metadata() or {}
-        lists = {name: texts(name, json.loads(metadata[name])) for name in LISTS if name in metadata}
+        lists = {name: texts(name, parse_json(metadata[name])) for name in (*NAME_LISTS, "names") if name in metadata}
         if "names" in lists:
             found["names"] = text_array(lists.pop("names"))
-        return assemble(features, found, enhanced=json.loads(metadata.get("enhanced", "false")), **lists)
+        return assemble(features, found, enhanced=parse_json(metadata.get("enhanced", "false")), **lists)
 
 
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write everything the set has."""
     tensors = {"features": fs.features, **columns(fs)}
-    lists = {name: list(getattr(fs, name)) for name in LISTS[:2] if getattr(fs, name)}
+    lists = {name: list(getattr(fs, name)) for name in NAME_LISTS if getattr(fs, name)}
     if "names" in tensors:
         lists["names"] = tensors.pop("names").tolist()
     metadata = {name: json.dumps(value) for name, value in lists.items()}
@@ -62,7 +61,7 @@ def _bfloat16(file: Path, name: str) -> NDArray[np.float32]:
     """Read a bfloat16 tensor, which numpy does not know: they are the upper half of the bits of float32."""
     with file.open("rb") as stream:
         (length,) = struct.unpack("<Q", stream.read(8))
-        tensor = json.loads(stream.read(length))[name]
+        tensor = parse_json(stream.read(length))[name]
         start, end = tensor["data_offsets"]
         stream.seek(8 + length + start)
         upper = np.frombuffer(stream.read(end - start), dtype="<u2").reshape(tensor["shape"])

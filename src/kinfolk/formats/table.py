@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
+from kinfolk._core.json_file import parse_json
 from kinfolk.features import FeatureSet, blocks
 from kinfolk.formats._columns import Asked, Columns, Kind, choose_columns, refuse_row_numbers
 from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, text_array
@@ -107,7 +107,7 @@ def _vector(columns: Columns, cells: list[str], line: int) -> list[float]:
     if columns.is_vector:
         (place,) = columns.features
         try:
-            return list(map(float, json.loads(cells[place])))
+            return list(map(float, parse_json(cells[place])))
         except (ValueError, TypeError):
             raise _not_a(line, columns.titles[place], cells[place], "a list of numbers such as [0.5, 1.0]") from None
     try:
