@@ -50,6 +50,42 @@ def test_a_pair_is_explained(kinfolk, features):
     assert out == f"{kf.explain(kf.knn_graph(kf.load(features), 5), 0, 1)}\n"
 
 
+def test_an_explanation_for_machines_is_one_json_object(kinfolk, features):
+    code, out, _ = kinfolk("similarity", features, "--k", 5, "--explain", 0, 1, "--json")
+    tests = kf.explain(kf.knn_graph(kf.load(features), 5), 0, 1)
+    read = json.loads(out)
+    assert (code, read["first"], read["second"], read["sim_m"]) == (0, 0, 1, tests.sim_m)
+    assert read["vouchers"] == [voucher._asdict() for voucher in tests.vouchers]
+    assert read["failed"] == [failed._asdict() for failed in tests.failed]
+
+
+def test_a_pair_is_explained_by_its_names(kinfolk, features, tmp_path):
+    names = [f"{row}.jpg" for row in range(57)] + ["3", "twice.jpg", "twice.jpg"]
+    kf.FeatureSet(kf.load(features).features, names=names).save(tmp_path / "named.npz")
+
+    def explained(first, second):
+        return kinfolk("similarity", tmp_path / "named.npz", "--k", 5, "--explain", first, second)
+
+    assert explained("4.jpg", "3")[1].startswith("rows 4 and 57:")
+    assert explained("4.jpg", "5")[1].startswith("rows 4 and 5:")
+    code, out, err = explained("4.jpg", "twice.jpg")
+    assert (code, out) == (2, "")
+    assert "2 rows have the name 'twice.jpg', the first is row 58" in err
+
+
+@pytest.mark.parametrize("row", ["60", "-1", "a.jpg", "1.5"])
+def test_a_row_that_is_not_there_cannot_be_explained(kinfolk, features, row):
+    code, out, err = kinfolk("similarity", features, "--explain", "0", row)
+    assert (code, out) == (2, "")
+    assert f"--explain takes two rows from 0 to 59, not {row!r}" in err
+
+
+def test_an_explanation_is_not_written_so_an_output_is_refused(kinfolk, features, tmp_path):
+    code, _, err = kinfolk("similarity", features, "--explain", 0, 1, "-o", tmp_path / "clean.npz")
+    assert code == 2
+    assert "--explain only prints" in err
+
+
 def test_a_k_larger_than_the_classes_is_noted(kinfolk, features):
     code, _, err = kinfolk("similarity", features, "--k", 40)
     assert code == 0

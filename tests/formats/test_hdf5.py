@@ -102,3 +102,10 @@ def test_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(MissingExtraError, match=r"optional package h5py: pip install \"kinfolk\[hdf5\]\""):
         load(tmp_path / "a.h5")
+
+
+def test_features_in_a_group_are_named_as_such(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as target:
+        target["faces/embeddings"] = X
+    with pytest.raises(InputError, match=r"must be at the top of the file, not in groups; .* faces$"):
+        load(tmp_path / "a.h5")

@@ -113,7 +113,9 @@ def test_matlab_4(content: dict[str, object], tmp_path: Path) -> None:
 
 
 def test_what_a_result_file_needs(small: FeatureSet, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds one part"):
+    with pytest.raises(
+        InputError, match=r"holds one part: choose it first, with --part \(in Python: fs.part\('test'\)\)"
+    ):
         save(small, tmp_path / "a.mat")
     with pytest.raises(InputError, match="this set has no cameras"):
         save(FeatureSet(np.eye(2), labels=[0, 1]), tmp_path / "a.mat")

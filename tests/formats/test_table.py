@@ -136,3 +136,9 @@ def test_without_a_header_nothing_is_recognised_nor_asked_for(tmp_path: Path) ->
     assert (fs.dim, fs.taken_from) == (2, "2 features (no header)")
     with pytest.raises(InputError, match="this table has no header"):
         load(tmp_path / "a.csv", name_column="0")
+
+
+@pytest.mark.parametrize("text", ["id;f0;f1\na;0,5;1,5\n", "id;f0\na;0.5\n", "1;2\n3;4\n"])
+def test_semicolons_between_the_columns_are_named(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.csv: there are semicolons between the columns: save it with commas"):
+        read(tmp_path, text)

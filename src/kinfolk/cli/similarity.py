@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,10 @@ from kinfolk._core.checks import check_number
 from kinfolk._core.errors import InputError
 from kinfolk._core.progress import stage
 from kinfolk.cli import options
+
+if TYPE_CHECKING:
+    from kinfolk.features import FeatureSet
+    from kinfolk.similarity.explain import Explanation
 
 
 def similarity(
@@ -26,7 +30,10 @@ def similarity(
     threshold: Annotated[
         str, typer.Option(help="Sim-M from which on an edge is kept: a number, auto, or theory.")
     ] = "auto",
-    explain: Annotated[tuple[int, int] | None, typer.Option(help="Two rows: print the tests behind this pair.")] = None,
+    explain: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two rows, by name or counted from 0: only print the tests behind this pair."),
+    ] = None,
     part: options.Part = None,
     labels: options.Labels = None,
     dim: options.Dim = None,
@@ -38,6 +45,8 @@ def similarity(
     [bold]Example:[/bold]  kinfolk similarity market1501.npz --part test --k 20 -o clean.npz
     """
     chosen = _parse(threshold)
+    if out is not None and explain is not None:
+        raise InputError("--explain only prints: give it without --out, or --out without it")
     if out is not None:
         if out.suffix != ".npz":
             raise InputError(f"{out}: edges are written as .npz (scipy.sparse.load_npz reads them)")
@@ -45,8 +54,7 @@ def similarity(
     options.exists(source, labels)
     features = options.read(source, part, labels, dim)
     options.fewer_than_rows(k, len(features))
-    if explain is not None and not all(0 <= row < len(features) for row in explain):
-        raise InputError(f"--explain takes two rows from 0 to {len(features) - 1}, not {explain[0]} and {explain[1]}")
+    pair = None if explain is None else [_row(features, text) for text in explain]
     if chosen == "theory" and features.labels is None:
         raise InputError("a threshold from theory needs labels: they give the chance of a test within a class")
     with stage("loading"):
@@ -62,8 +70,8 @@ def similarity(
     graph = knn_graph(features, k or min(80, len(features) - 1))
     if k is None:
         graph = graph.restrict(choose_k(graph) if graph.k >= 5 else graph.k)
-    if explain is not None:
-        options.say(explain_pair(graph, *explain))
+    if pair is not None:
+        _print_tests(explain_pair(graph, *pair), as_json)
         return
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -82,6 +90,33 @@ def similarity(
         facts["written"] = str(out)
     options.print_facts(facts | took, as_json)
     options.say_notes(caught)
+
+
+def _row(features: FeatureSet, text: str) -> int:
+    """Return the row of this name, or of this number where no row has it as its name."""
+    named = [] if features.names is None else (features.names == text).nonzero()[0].tolist()
+    if len(named) > 1:
+        raise InputError(
+            f"--explain: {len(named)} rows have the name {text!r}, the first is row {named[0]}: give its number"
+        )
+    if named:
+        return int(named[0])
+    if text.isdecimal() and int(text) < len(features):
+        return int(text)
+    ways = "rows" if features.names is None else "names or rows"
+    raise InputError(f"--explain takes two {ways} from 0 to {len(features) - 1}, not {text!r}")
+
+
+def _print_tests(tests: Explanation, as_json: bool) -> None:
+    """Print an explanation for people, or all of it as one JSON object."""
+    if not as_json:
+        options.say(tests)
+        return
+    facts = vars(tests) | {
+        "vouchers": [voucher._asdict() for voucher in tests.vouchers],
+        "failed": [failed._asdict() for failed in tests.failed],
+    }
+    options.print_facts(facts, as_json)
 
 
 def _parse(threshold: str) -> Any:

@@ -334,9 +334,10 @@ def format_for(path: Path) -> Format:
 
 def format_to_write(path: Path) -> Format:
     """Return the format in which a file of this suffix is written."""
-    known = format_for(path)
-    if known.write is None:
-        raise InputError(f"{path}: files of this suffix are only read; written are {', '.join(WRITTEN)}")
+    known = BY_SUFFIX.get(path.suffix.lower())
+    if known is None or known.write is None:
+        fault = f"the suffix {path.suffix!r} is not known" if known is None else "files of this suffix are only read"
+        raise InputError(f"{path}: {fault}; written are {', '.join(WRITTEN)}")
     return known
 
 

@@ -28,6 +28,11 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
     h5py = require("h5py", extra="hdf5")
     with reading(file, "an HDF5 file"), h5py.File(file, "r", locking=False) as source:
         found = {name: source[name] for name in source if _is_dataset(h5py, source, name)}
+        if not found and len(source):
+            groups = ", ".join(source)
+            raise InputError(
+                f"the datasets must be at the top of the file, not in groups; it has the groups {groups[:500]}"
+            )
         stored = {name: Stored(tuple(data.shape or ()), _is_numeric(data)) for name, data in found.items()}
         fs = set_of_arrays(stored, lambda name: _array(h5py, name, found[name]), asked)
         enhanced = one_truth_value(ENHANCED, source.attrs[ENHANCED]) if ENHANCED in source.attrs else fs.enhanced

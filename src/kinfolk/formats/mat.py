@@ -61,7 +61,9 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
         raise InputError(f"{file}: a re-ID result file needs labels, cameras and query; this set has no {missing[0]}")
     assert fs.query is not None
     if fs.part_index is not None and len(np.unique(fs.part_index)) > 1:
-        raise InputError(f"{file}: a re-ID result file holds one part; choose it first, for example part='test'")
+        raise InputError(
+            f"{file}: a re-ID result file holds one part: choose it first, with --part (in Python: fs.part('test'))"
+        )
     if fs.query.all() or not fs.query.any():
         raise InputError(f"{file}: a re-ID result file needs at least one query and one gallery row")
     content = {

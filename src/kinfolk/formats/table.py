@@ -68,6 +68,8 @@ def _parse(rows: Iterator[tuple[int, list[str]]], asked: Asked) -> FeatureSet:
     first = next(rows, None)
     if first is None:
         raise InputError("no rows, only blank lines")
+    if len(first[1]) == 1 and ";" in first[1][0]:  # as spreadsheets write where numbers have a decimal comma
+        raise InputError("there are semicolons between the columns: save it with commas, and decimal points in numbers")
     titled = not all(_is_number(cell) for cell in first[1])
     header = first[1] if titled else [str(number) for number in range(1, len(first[1]) + 1)]
     if titled and "" in header[1:]:

@@ -170,7 +170,8 @@ def compare(
     than the choice of identities explains
     """
     if first.names != second.names:
-        raise InputError("two results are compared by the same scores: clusters with clusters, features with features")
+        have, other = (", ".join(scores.names) for scores in (first, second))
+        raise InputError(f"two results are compared by the same scores; the first has {have}, the second {other}")
     if not np.array_equal(first.rows, second.rows):
         raise InputError("two results are compared on the same rows: their labels (or queries) differ")
     drawn = _resampled([first, second], resamples, level, seed, show_progress)
