@@ -80,7 +80,9 @@ def evaluate(
     [bold]Example:[/bold]  kinfolk evaluate photos.npz --clusters clusters.csv --bootstrap 1000
     """
     options.exists(source, clusters, graph, ranking, gallery, against, labels)
-    draw = _parse_queries(n_queries)
+    draw: int | Literal["auto"] | None = (
+        "auto" if n_queries is None else options.number_or_all("--n-queries", n_queries)
+    )
     with stage("loading"):
         from kinfolk.formats.clusters import read_clusters
         from kinfolk.metrics import by_class_size, clustering_scores
@@ -104,7 +106,7 @@ def evaluate(
             if against is not None:
                 others["clusters"] = clustering_scores(truth, read_clusters(against, len(truth), names))
         if ranking is not None and features is not None:
-            query, items = _sides(features, known, source, part)
+            query, items = options.sides(features, known, source, part, how="with --gallery")
             results["ranking"], about["ranking"] = _ranking(ranking, query, items)
             if against is not None and clusters is None:
                 others["ranking"] = _ranking(against, query, items)[0]
@@ -139,29 +141,6 @@ def _size_facts(buckets: tuple[SizeBucket, ...]) -> list[dict[str, Any]]:
 
 def _difference_facts(differences: list[Difference]) -> list[dict[str, Any]]:
     return [dict(each._asdict(), real=each.real, sentence=str(each)) for each in differences]
-
-
-def _parse_queries(text: str | None) -> int | Literal["auto"] | None:
-    """Return how many queries are drawn: a number, None for all, "auto" if nothing was said."""
-    if text is None:
-        return "auto"
-    if text != "all" and not (text.isdecimal() and int(text)):
-        raise InputError(f"--n-queries must be a whole number from 1 on, or all, not {text!r}")
-    return None if text == "all" else int(text)
-
-
-def _sides(
-    features: FeatureSet, gallery: FeatureSet | None, source: Path, part: str | None
-) -> tuple[FeatureSet, FeatureSet]:
-    """Return queries and gallery: of two files, or of one with a query mask."""
-    from kinfolk.metrics.feature_scores import marks_queries
-
-    options.check_one_part(features, source, part)
-    if gallery is not None:
-        return features, gallery
-    if features.query is None or not marks_queries(features):
-        raise InputError(f"{source} does not mark which rows are queries: name a second file with --gallery")
-    return features.take(features.query), features.take(~features.query)
 
 
 def _ranking(file: Path, query: FeatureSet, gallery: FeatureSet) -> tuple[IdentityScores, str]:

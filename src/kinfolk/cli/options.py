@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from kinfolk.features import FeatureSet
 
+ALL = "all"  # as a part: every row; for a number: all there are
+MOST_DIGITS = 18  # of a number: more do not fit into 64 bits, and Python converts no more than 4,300
 Check = Callable[[typer.CallbackParam, Any], Any]
 
 
@@ -54,6 +56,20 @@ def number(least: float = -math.inf, most: float = math.inf) -> Check:
         return value
 
     return check
+
+
+def number_or_all(option: str, text: str) -> int | None:
+    """Return the number of an option that takes a whole number from 1 on, or all: None.
+
+    >>> number_or_all("--top", "100"), number_or_all("--top", "all")
+    (100, None)
+    """
+    if text == ALL:
+        return None
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
+        raise InputError(f"{option} must be a whole number from 1 on, or all, not {text[:40]!r}")
+    check_whole(option, int(text))
+    return int(text)
 
 
 def _option(param: typer.CallbackParam) -> str:
@@ -85,7 +101,6 @@ SafeCells = Annotated[
     ),
 ]
 
-ALL = "all"  # as a part: every row
 COLUMN_OPTIONS = {
     "names": Names,
     "name_column": NameColumn,
@@ -183,6 +198,20 @@ def check_one_part(features: FeatureSet, source: Path, part: str | None) -> None
         raise InputError(
             f"{source} has the parts {', '.join(parts)}: name one with --part, or all of them with --part all"
         )
+
+
+def sides(
+    features: FeatureSet, gallery: FeatureSet | None, source: Path, part: str | None, how: str
+) -> tuple[FeatureSet, FeatureSet]:
+    """Return queries and gallery: of two files, or of one that marks its queries; how: a second file is named."""
+    from kinfolk.metrics.feature_scores import marks_queries
+
+    check_one_part(features, source, part)
+    if gallery is not None:
+        return features, gallery
+    if features.query is None or not marks_queries(features):
+        raise InputError(f"{source} does not mark which rows are queries: name a second file {how}")
+    return features.take(features.query), features.take(~features.query)
 
 
 def rows_used(features: FeatureSet, source: Path) -> str:

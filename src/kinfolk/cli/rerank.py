@@ -48,8 +48,7 @@ def rerank(
     """
     if out.suffix not in (".npz", ".csv"):
         raise InputError(f"{out}: rankings are written as .npz or .csv")
-    if top != "all" and not (top.isdigit() and int(top)):
-        raise InputError(f"--top must be a whole number from 1 on, or all, not {top!r}")
+    kept = options.number_or_all("--top", top)
     if preset not in (None, "paper"):
         raise InputError(f"--preset is paper or left out, not {preset!r}")
     first, _, then = method.partition("+")
@@ -59,9 +58,7 @@ def rerank(
     query, known, read = _read(source, gallery, part, labels, dim)
     facts: dict[str, Any] = dict(read=read, queries=len(query), gallery=len(known))
     scorer = _scorer(query, known, facts)
-    chosen: dict[str, Any] = dict(top=None if top == "all" else int(top)) | (
-        {} if preset is None else dict(preset=preset)
-    )
+    chosen: dict[str, Any] = dict(top=kept) | ({} if preset is None else dict(preset=preset))
     with options.timed() as took:
         found = _rank(query, known, first, then, model, seed, chosen | dict(watch=scorer and scorer.add))
     from kinfolk.rerank.ranking_file import write_ranking
@@ -93,14 +90,12 @@ def _read(
 ) -> tuple[FeatureSet, FeatureSet, str]:
     """Return queries and gallery, of two files or of one with a query mask, and what was read."""
     features = options.read(source, part, labels, dim)
-    options.check_one_part(features, source, part)
+    known, read = None, options.rows_used(features, source)
     if gallery is not None:
         known = options.read(gallery, part, None, dim)
         options.check_one_part(known, gallery, part)
-        return features, known, f"{options.rows_used(features, source)}; {options.rows_used(known, gallery)}"
-    if features.query is None or not 0 < features.query.sum() < len(features):
-        raise InputError(f"{source} does not mark which rows are queries: name a second file, the gallery")
-    return features.take(features.query), features.take(~features.query), options.rows_used(features, source)
+        read = f"{read}; {options.rows_used(known, gallery)}"
+    return *options.sides(features, known, source, part, how="after it, the gallery"), read
 
 
 def _rank(
