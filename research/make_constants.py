@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 import kinfolk as kf
+from kinfolk._core.rows import of_length_one
 from kinfolk.cluster._internal.potts import group_by_potts
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate
-from kinfolk.features import UnitRows, of_length_one, unit_rows
+from kinfolk.features import UnitRows, unit_rows
 from kinfolk.kinship import KinshipNetwork, kin_graph
 from kinfolk.kinship.choose_k import k_for_clusters, k_for_features, neighbors_to_choose
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kinfolk._core.errors import InputError
-from kinfolk.features import FeatureSet, UnitRows, as_matrix, blocks, integer_labels, of_length_one, unit_rows
+from kinfolk.features import FeatureSet, UnitRows, as_matrix, unit_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint16])
@@ -119,14 +117,6 @@ def test_validate_names_the_row() -> None:
         FeatureSet(features).validate()
 
 
-@given(rows=st.integers(1, 50), dim=st.integers(1, 9), size=st.integers(1, 200))
-def test_blocks_cover_every_row_once(rows: int, dim: int, size: int) -> None:
-    matrix = np.arange(rows * dim).reshape(rows, dim)
-    parts = list(blocks(matrix, size))
-    np.testing.assert_array_equal(np.concatenate([block for _, block in parts]), matrix)
-    assert [start for start, _ in parts] == np.cumsum([0, *(len(block) for _, block in parts[:-1])]).tolist()
-
-
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
 def test_unit_rows_of_any_length(scale: float) -> None:
     X = scale * np.random.default_rng(0).standard_normal((6, 3)) * np.array([[1e-30], [1e30], [1], [2], [3], [4]])
@@ -142,13 +132,6 @@ def test_unit_rows_are_not_checked_or_copied_again() -> None:
     assert len(UnitRows(rows)) == 2
 
 
-def test_rows_too_short_for_a_direction_are_replaced() -> None:
-    X = np.array([[3, 4], [1e-7, 0], [0, 0]], dtype=np.float32)
-    instead = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
-    np.testing.assert_allclose(of_length_one(X, instead), [[0.6, 0.8], [1, 0], [0, 1]], rtol=1e-6)
-    assert np.isfinite(of_length_one(X)).all()
-
-
 def test_the_mark_of_enhanced_features_stays() -> None:
     fs = FeatureSet(np.eye(3), part_index=[0, 1, 0], part_names=("train", "test"))
     assert fs.enhanced is False and "enhanced" not in repr(fs)
@@ -156,25 +139,6 @@ def test_the_mark_of_enhanced_features_stays() -> None:
     assert repr(better).endswith(", enhanced)")
     assert better.take(np.array([2, 0])).enhanced and better.take(slice(1)).enhanced
     assert better.part("train").enhanced and better.validate().enhanced
-
-
-@given(labels=st.lists(st.integers(-(10**17), 10**17), min_size=1))
-def test_numbers_stay_numbers(labels: list[int]) -> None:
-    numbers, names = integer_labels([str(label) for label in labels])
-    assert numbers.tolist() == labels
-    assert names == ()
-
-
-@given(texts=st.lists(st.text(max_size=5).map(lambda text: "c" + text.rstrip("\0")), min_size=1))
-def test_words_are_numbered(texts: list[str]) -> None:
-    numbers, names = integer_labels(texts)
-    assert [names[number] for number in numbers] == texts
-    assert list(names) == sorted(set(texts))
-
-
-def test_texts_that_only_look_like_numbers_stay_apart() -> None:
-    assert len(integer_labels(["12_3", "1_23"])[1]) == 2
-    assert len(integer_labels(["12345678901234567890", "1"])[1]) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Protocol, Union
@@ -12,8 +11,10 @@ from typing import Any, Protocol, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kinfolk._core.columns import checked_column, refuse_half_characters
 from kinfolk._core.errors import InputError
 from kinfolk._core.frames import is_frame, is_series, matrix_of, pandas_frame, values_of
+from kinfolk._core.rows import CACHED_BYTES, blocks, check_rows, normalise
 
 
 class Tensor(Protocol):
@@ -26,9 +27,6 @@ class Tensor(Protocol):
 Matrix = Union[NDArray[Any], Tensor, "FeatureSet", "UnitRows"]
 Rows = slice | NDArray[np.bool_] | NDArray[np.integer]
 
-CACHED_BYTES = 1 << 20  # size of a block that stays in the processor's cache while it is checked and normalised
-BLOCK_BYTES = 64 << 20  # size of the blocks in which memory-mapped features are read: little beside their gigabytes
-INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 # the function behind FeatureSet.save, registered by `kinfolk.formats`, a layer above this module
 _save: list[Callable[[FeatureSet, str | os.PathLike[str], bool], None]] = []
 _from_table: list[Callable[..., FeatureSet]] = []  # likewise behind FeatureSet.from_table
@@ -86,12 +84,12 @@ class FeatureSet:
         for name, dtype in zip(ROW_FIELDS, (np.int64, np.int64, np.str_, np.bool_, np.int64), strict=True):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _column(name, value, dtype, len(features)))
+                object.__setattr__(self, name, checked_column(name, value, dtype, len(features)))
         object.__setattr__(self, "part_names", tuple(self.part_names))
         object.__setattr__(self, "label_names", tuple(self.label_names))
         for name in ("part_names", "label_names"):
             if getattr(self, name):
-                _refuse_half_characters(name, np.array(getattr(self, name), dtype=np.str_))
+                refuse_half_characters(name, np.array(getattr(self, name), dtype=np.str_))
         object.__setattr__(self, "enhanced", bool(self.enhanced))
         self._check_names("part_index", self.part_names, lowest=0)
         if self.label_names:
@@ -316,35 +314,6 @@ def as_matrix(X: Matrix | ArrayLike) -> NDArray[Any]:
     return matrix
 
 
-def blocks(matrix: NDArray[Any], block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield (first row, block of rows) of a matrix that may be larger than memory.
-
-    >>> [(start, len(block)) for start, block in blocks(np.ones((5, 2)), block_bytes=16)]
-    [(0, 2), (2, 2), (4, 1)]
-    """
-    rows = max(1, block_bytes // (4 * matrix.shape[1]))
-    for start in range(0, len(matrix), rows):
-        yield start, matrix[start : start + rows]
-
-
-def check_rows(block: NDArray[Any], first_row: int = 0) -> None:
-    """Raise InputError with the number of the first row that is zero or not finite."""
-    finite = np.isfinite(block).all(axis=1)
-    if not finite.all():
-        bad = np.flatnonzero(~finite)
-        kind = "NaN" if np.isnan(block[bad[0]]).any() else "an infinite value"
-        raise InputError(f"features: row {first_row + bad[0]} has {kind}{_more(bad)}; remove or repair such rows")
-    zero = np.flatnonzero(~block.any(axis=1))
-    if len(zero):
-        raise InputError(
-            f"features: row {first_row + zero[0]} is a zero vector{_more(zero)}, which has no direction to compare;"
-            " remove such rows"
-        )
-
-
-SHORT = 1e-6  # rounding error of a row that equals the mean: after subtracting it, such a row has no direction
-
-
 def refuse_enhanced(X: Matrix) -> None:
     """Refuse a set that has been enhanced: means of means would join what does not belong together.
 
@@ -385,45 +354,8 @@ def unit_rows(X: Matrix, out: NDArray[np.float32] | None = None) -> NDArray[np.f
     unit = np.empty(matrix.shape, dtype=np.float32) if out is None else out
     for start, block in blocks(matrix, CACHED_BYTES):
         check_rows(block, start)
-        _normalise(block, unit[start : start + len(block)])
+        normalise(block, unit[start : start + len(block)])
     return unit
-
-
-def _normalise(block: NDArray[Any], out: NDArray[np.float32]) -> None:
-    values = block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
-    with np.errstate(over="ignore", under="ignore"):
-        squares = np.einsum("ij,ij->i", values, values, dtype=np.float64)
-    if not (squares.min() > 1e-30 and squares.max() < 1e30):
-        # dividing by the largest value first keeps the squares of tiny and of huge numbers inside the range of floats
-        values = block / np.abs(block).max(axis=1, keepdims=True).astype(np.float64)
-        squares = np.einsum("ij,ij->i", values, values)
-    np.divide(values, np.sqrt(squares).astype(values.dtype)[:, None], out=out, casting="same_kind")
-
-
-def of_length_one(X: NDArray[np.float32], instead: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-    """Return the rows divided by their lengths; rows shorter than 1e-6 are replaced by those of `instead`, if given.
-
-    >>> of_length_one(np.array([[0, 2], [0, 0]], dtype=np.float32), instead=np.eye(2, dtype=np.float32)).tolist()
-    [[0.0, 1.0], [0.0, 1.0]]
-    """
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    unit = X / np.maximum(lengths, np.finfo(np.float32).tiny)
-    return unit if instead is None else np.where(lengths > SHORT, unit, instead)
-
-
-def integer_labels(texts: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Turn texts into labels: numbers stay as they are, other texts are numbered in alphabetical order.
-
-    >>> integer_labels(["7", "-1"])
-    (array([ 7, -1]), ())
-    >>> integer_labels(["cat", "dog", "cat"])
-    (array([0, 1, 0]), ('cat', 'dog'))
-    """
-    # int() alone would take "1_23" and "12_3" for the same number, and numbers longer than 18 digits may not fit
-    if all(INTEGER.fullmatch(t) for t in texts):
-        return np.array([int(t) for t in texts], dtype=np.int64), ()
-    names, numbers = np.unique(np.asarray(texts, dtype=np.str_), return_inverse=True)
-    return numbers.astype(np.int64), tuple(str(n) for n in names)
 
 
 def _concat(sets: list[FeatureSet]) -> FeatureSet:
@@ -476,39 +408,3 @@ def _renumbered(numbers: NDArray[np.int64], old: tuple[str, ...], new: tuple[str
         return numbers
     places = {name: place for place, name in enumerate(new)}
     return np.array([*(places.get(name, -1) for name in old), -1])[numbers]
-
-
-def _column(name: str, value: ArrayLike, dtype: type, rows: int) -> NDArray[Any]:
-    column = value if isinstance(value, np.ndarray) else np.asarray(value)
-    if column.dtype.kind == "O":
-        raise InputError(f"{name} is an object array, which may hold anything: {dtype.__name__} was expected")
-    if column.ndim != 1 or len(column) != rows:
-        raise InputError(f"{name} must be one value a row: {rows} were expected, the shape is {column.shape}")
-    kinds = {np.int64: "iu", np.bool_: "b", np.str_: "U"}[dtype]
-    whole = (
-        column.dtype.kind == "f"
-        and dtype is np.int64
-        and bool(np.all(np.isfinite(column) & (column == np.floor(column))))
-    )
-    if column.dtype.kind not in kinds and not whole:
-        raise InputError(f"{name} must be {dtype.__name__}, not {column.dtype}")
-    if dtype is np.int64 and column.dtype.kind in "uf" and rows and float(np.abs(column).max()) >= 2.0**63:
-        raise InputError(f"{name}: row {np.abs(column).argmax()} is too large for a 64-bit integer")
-    if dtype is np.str_:
-        _refuse_half_characters(name, column)
-    return column.astype(dtype, copy=False)
-
-
-def _refuse_half_characters(name: str, texts: NDArray[np.str_]) -> None:
-    """Refuse texts that no file can hold as UTF-8, such as those of file names in another encoding."""
-    letters = np.ascontiguousarray(texts).view(np.uint32) if texts.dtype.itemsize else np.empty(0, dtype=np.uint32)
-    halves = np.flatnonzero((letters >= 0xD800) & (letters <= 0xDFFF))
-    if len(halves):
-        row = halves[0] * len(texts) // len(letters)
-        raise InputError(
-            f"{name}: row {row} is {str(texts[row])!r}, which is not valid Unicode: it holds half a character"
-        )
-
-
-def _more(bad: NDArray[np.int64]) -> str:
-    return f" (and {len(bad) - 1} more in this block)" if len(bad) > 1 else ""

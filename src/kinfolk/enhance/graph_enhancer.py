@@ -17,13 +17,14 @@ from kinfolk._core.extras import require
 from kinfolk._core.feature_names import check_columns, remember_columns
 from kinfolk._core.frames import is_frame
 from kinfolk._core.progress import log_lines, stage
+from kinfolk._core.rows import of_length_one
 from kinfolk._core.threads import share_threads
 from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
 from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
 from kinfolk.enhance.with_labels import apply_metric
-from kinfolk.features import Matrix, UnitRows, as_matrix, of_length_one, refuse_enhanced, unit_rows
+from kinfolk.features import Matrix, UnitRows, as_matrix, refuse_enhanced, unit_rows
 from kinfolk.kinship import choose_k
 from kinfolk.kinship.choose_k import (
     CANDIDATES,

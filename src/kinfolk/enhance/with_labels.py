@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.progress import Advance, progress
+from kinfolk._core.rows import of_length_one
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate
-from kinfolk.features import UnitRows, of_length_one
+from kinfolk.features import UnitRows
 from kinfolk.kinship.choose_k import k_after_training, k_for_features, neighbors_to_choose
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.metrics import mean_average_precision

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file
 from kinfolk._core.memory import refuse_more_than_memory
-from kinfolk.features import BLOCK_BYTES
+from kinfolk._core.rows import BLOCK_BYTES
 from kinfolk.formats._common import reading
 
 HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}

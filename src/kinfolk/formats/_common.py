@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.columns import integer_labels
 from kinfolk._core.errors import InputError, MissingExtraError
 from kinfolk._core.files import existing_file
 from kinfolk._core.memory import refuse_more_than_memory
-from kinfolk.features import FeatureSet, integer_labels
+from kinfolk.features import FeatureSet
 
 # the name of a column on disk -> the field of FeatureSet
 COLUMNS = {"labels": "labels", "cameras": "cameras", "query": "query", "part": "part_index", "names": "names"}

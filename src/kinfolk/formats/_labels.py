@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.columns import INTEGER
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file
-from kinfolk.features import INTEGER, FeatureSet
+from kinfolk.features import FeatureSet
 from kinfolk.formats._arrays import read_file
 from kinfolk.formats._common import as_vector, labels_from_texts, read_lines, reading
 

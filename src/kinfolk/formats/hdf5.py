@@ -17,7 +17,8 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.extras import require
 from kinfolk._core.files import replacing
 from kinfolk._core.memory import refuse_more_than_memory
-from kinfolk.features import BLOCK_BYTES, FeatureSet, blocks
+from kinfolk._core.rows import BLOCK_BYTES, blocks
+from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Asked
 from kinfolk.formats._common import NAME_LISTS, columns, one_truth_value, reading, text_array
 from kinfolk.formats._named_arrays import ENHANCED, Stored, set_of_arrays

@@ -23,7 +23,8 @@ from kinfolk._core.disk import refuse_full_disk
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing_folder
 from kinfolk._core.json_file import read_json
-from kinfolk.features import FeatureSet, as_matrix, blocks, check_rows
+from kinfolk._core.rows import blocks, check_rows
+from kinfolk.features import FeatureSet, as_matrix
 from kinfolk.formats._arrays import map_file
 from kinfolk.formats._common import COLUMNS, NAME_LISTS, assemble, columns, one_truth_value, reading, texts
 

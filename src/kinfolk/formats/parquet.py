@@ -12,7 +12,8 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk._core.json_file import parse_json
 from kinfolk._core.memory import refuse_more_than_memory
-from kinfolk.features import FeatureSet, blocks
+from kinfolk._core.rows import blocks
+from kinfolk.features import FeatureSet
 from kinfolk.formats._arrow_table import kind_of, pyarrow, set_of_table
 from kinfolk.formats._columns import Asked, choose_columns
 from kinfolk.formats._common import NAME_LISTS, reading, texts

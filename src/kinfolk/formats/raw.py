@@ -8,7 +8,8 @@ import numpy as np
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import settled
-from kinfolk.features import FeatureSet, blocks
+from kinfolk._core.rows import blocks
+from kinfolk.features import FeatureSet
 from kinfolk.formats._common import reading
 from kinfolk.formats._sidecar import check_beside, read_enhanced, replacing_with_sidecar
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing
 from kinfolk._core.json_file import parse_json
-from kinfolk.features import FeatureSet, blocks
+from kinfolk._core.rows import blocks
+from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Asked, Columns, Kind, choose_columns, refuse_row_numbers
 from kinfolk.formats._common import assemble, labels_from_texts, number_parts, reading, text_array
 from kinfolk.formats._delimited import DELIMITERS, quoted, table_lines

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinfolk.features import Matrix, of_length_one, unit_rows
+from kinfolk._core.rows import of_length_one
+from kinfolk.features import Matrix, unit_rows
 from kinfolk.metrics._labels import numbered
 from kinfolk.metrics.reid import numbered_cameras
 

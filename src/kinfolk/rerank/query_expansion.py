@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinfolk.features import Matrix, of_length_one
+from kinfolk._core.rows import of_length_one
+from kinfolk.features import Matrix
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, Watch, rank_blocks
 from kinfolk.rerank._settings import Defaults, Preset

@@ -18,9 +18,10 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.feature_names import check_columns, remember_columns
 from kinfolk._core.frames import is_frame
 from kinfolk._core.progress import log_lines, stage
+from kinfolk._core.rows import check_rows
 from kinfolk.cluster._internal.medoids import cluster_sums
 from kinfolk.cluster._internal.size_limit import split_large
-from kinfolk.features import Matrix, as_matrix, check_rows, unit_rows
+from kinfolk.features import Matrix, as_matrix, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 log = logging.getLogger(__name__)

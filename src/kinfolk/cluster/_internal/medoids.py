@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kinfolk.features import Matrix, as_matrix, blocks, unit_rows
+from kinfolk._core.rows import blocks
+from kinfolk.features import Matrix, as_matrix, unit_rows
 
 ROUNDING = 1e-6  # of the cosines of float32 rows: the two rows of a pair are equally near to their mean
 
