@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pytest
@@ -70,7 +71,8 @@ def test_a_bomb(write, compression, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (tmp_path / "a.arrow").stat().st_size < 400_000
     (tmp_path / "meminfo").write_text("MemAvailable:    4096 kB\n")
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(pa.ipc, "open_stream", None)  # it is refused before anything is decoded
+    monkeypatch.setattr(pa.ipc, "open_stream", None)
+    monkeypatch.setattr(pa.ipc, "open_file", None)  # it is refused before anything is decoded
     with pytest.raises(InputError, match=r"a\.arrow: the table would take"):
         load(tmp_path / "a.arrow")
 
@@ -80,3 +82,20 @@ def test_what_is_no_arrow_file(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.arrow").write_bytes(content)
     with pytest.raises(InputError, match=r"a\.arrow"):
         load(tmp_path / "a.arrow")
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_what_polars_writes(compression: str, tmp_path: Path) -> None:
+    made = pl.DataFrame({"embedding": X.tolist(), "label": ["b", "b", "a", "a"], "file": list("abcd")})
+    made.write_ipc(tmp_path / "a.arrow", compression=compression)
+    fs = load(tmp_path / "a.arrow")
+    np.testing.assert_array_equal(fs.features, X)
+    assert fs.label_names == ("a", "b")
+
+
+def test_a_file_without_its_end(tmp_path: Path) -> None:
+    whole = write_file(table(), tmp_path / "a.arrow").read_bytes()
+    for length in range(0, len(whole), 7):
+        (tmp_path / "a.arrow").write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"a\.arrow"):
+            load(tmp_path / "a.arrow")

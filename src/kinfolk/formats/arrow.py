@@ -18,7 +18,8 @@ from kinfolk.formats._arrow_table import kind_of, pyarrow, set_of_table
 from kinfolk.formats._columns import Asked, Columns, choose_columns
 from kinfolk.formats._common import reading, texts
 
-MAGIC = b"ARROW1\0\0"  # a file is this, a stream, and a footer that is not needed
+MAGIC = b"ARROW1"  # begins and ends a file; before the end is its footer, and the size of that
+BLOCK = struct.Struct("<qi4xq")  # of a footer: where a message is, the size of its facts and of its body
 OLD_FEATHER = b"FEA1"
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3  # kinds of messages
 
@@ -31,16 +32,36 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
         start = bytes(data[: len(MAGIC)])
         if start.startswith(OLD_FEATHER):
             raise InputError("it is of the first version of feather: write it again as version 2")
-        stream = data[len(MAGIC) :] if start == MAGIC else data
-        refuse_more_than_memory(sum(_unpacked_bytes(message) for message in _messages(ipc, stream)), "the table")
-        schema = ipc.open_stream(stream).schema
+        # by the footer of a file: what polars writes before it is no stream
+        opened, messages = (ipc.open_file, _listed) if start == MAGIC else (ipc.open_stream, _streamed)
+        refuse_more_than_memory(sum(_unpacked_bytes(message) for message in messages(ipc, data)), "the table")
+        schema = opened(data).schema
         columns = choose_columns(schema.names, [kind_of(field.type) for field in schema], asked)
         chosen = sorted({*columns.features, *columns.known.values()})
-        table = ipc.open_stream(stream, options=ipc.IpcReadOptions(included_fields=chosen)).read_all()
+        table = opened(data, options=ipc.IpcReadOptions(included_fields=chosen)).read_all()
         return set_of_table(table, columns, label_names=_label_names(schema, columns))
 
 
-def _messages(ipc: Any, stream: Any) -> Iterator[Any]:
+def _listed(ipc: Any, data: Any) -> Iterator[Any]:
+    """Yield the messages that the footer of a file lists: dictionaries and batches of rows."""
+    end = len(data) - len(MAGIC) - 4
+    (size,) = struct.unpack("<i", bytes(data[end : end + 4]))
+    if not 0 < size <= end:
+        raise InputError("the end of the file, which says where its rows are, is missing: it may be truncated")
+    facts = bytes(data[end - size : end])
+    (root,) = struct.unpack_from("<I", facts)
+    for field in (2, 3):  # dictionaries, batches
+        place = _field(facts, root, field)
+        if place is None:
+            continue
+        blocks = _target(facts, place)
+        (count,) = struct.unpack_from("<I", facts, blocks)
+        for number in range(count):
+            start, head, body = BLOCK.unpack_from(facts, blocks + 4 + BLOCK.size * number)
+            yield ipc.read_message(data[start : start + head + body])
+
+
+def _streamed(ipc: Any, stream: Any) -> Iterator[Any]:
     reader = ipc.MessageReader.open_stream(stream)
     while True:
         try:

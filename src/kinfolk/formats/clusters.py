@@ -83,7 +83,7 @@ def _from_table(file: Path, rows: int, names: NDArray[np.str_] | None) -> NDArra
         key = next((column for column in KEYS if column in header), None)
         if key is None or "cluster" not in header:
             raise InputError(
-                f"the columns id,cluster (or name,cluster or row,cluster) were expected, not {','.join(header)}"
+                f"the columns id,cluster (or name,cluster or row,cluster) were expected, not {','.join(header)[:80]}"
             )
         place, cluster = header.index(key), header.index("cluster")
         found = [(number, cells[place], cells[cluster]) for number, cells in lines]
