@@ -23,11 +23,16 @@ def test_classes_are_numbered_and_what_is_below_zero_is_unknown(labels):
 def test_words_truth_values_and_numbers_with_gaps_are_labels():
     assert numbered_classes(None, 3) is None
     assert numbered_classes(["dog", "cat", "dog"], 3).tolist() == [1, 0, 1]
+    assert numbered_classes(np.array(["dog", "cat", "dog"], dtype=object), 3).tolist() == [
+        1,
+        0,
+        1,
+    ]  # as pandas has them
     assert numbered_classes([True, False], 2).tolist() == [1, 0]
     assert numbered_classes([0.0, np.nan, 7.0], 3).tolist()[1] == -1
 
 
-@pytest.mark.parametrize("labels", [[1, 2], [[1], [2], [3]], [None, 1, 2], [1j, 2, 3]])
+@pytest.mark.parametrize("labels", [[1, 2], [[1], [2], [3]], [None, 1, 2], ["a", None, "b"], [1j, 2, 3]])
 def test_what_is_no_label_a_row_is_refused(labels):
     with pytest.raises(kf.InputError, match="y must hold"):
         numbered_classes(labels, 3)

@@ -30,6 +30,15 @@ def test_the_kept_edges_are_those_above_the_threshold():
         kf.prune(g, float("nan"))
 
 
+def test_the_labels_may_be_words():
+    fs = kf.datasets.celeb_like(10, seed=1)
+    g = kf.knn_graph(fs, k=20)
+    words = np.array([f"person {label}" for label in fs.labels], dtype=object)  # as a column of pandas has them
+    assert kf.prune(g, 0.2, y=words).noise_after == kf.prune(g, 0.2, y=fs.labels).noise_after
+    with pytest.raises(kf.InputError, match="one label a row was expected"):
+        kf.prune(g, 0.2, y=words[1:])
+
+
 def test_too_large_a_k_is_warned_of():
     rows = np.eye(20).repeat(8, axis=0) + 0.1 * np.random.default_rng(0).random((160, 20))
     with pytest.warns(TooManyNeighborsWarning, match="k=40 looks larger than the classes"):

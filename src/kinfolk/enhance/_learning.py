@@ -43,6 +43,8 @@ def numbered_classes(y: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != n:
         raise InputError(f"y must hold one label a row of X, not {labels.shape}")
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):  # a column of pandas
+        labels = labels.astype(np.str_)
     if labels.dtype.kind not in "biufUS":
         raise InputError(f"y must hold whole numbers or words, not {labels.dtype}")
     unknown = ~(labels >= 0) if labels.dtype.kind in "if" else np.zeros(n, dtype=bool)

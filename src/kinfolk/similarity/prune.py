@@ -11,6 +11,7 @@ from scipy import sparse
 
 from kinfolk._core.checks import check_number
 from kinfolk.metrics import edge_noise_rate
+from kinfolk.metrics._labels import numbered
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.closure import closure_drop, warn_if_k_is_large
 from kinfolk.similarity.sim_m import sim_m
@@ -59,7 +60,7 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     g : a NeighborGraph (n, k).
     threshold : a number, or "auto": chosen from the graph alone (`auto_threshold`). Where there are labels,
         `kf.theory.labelled_threshold` gives the number that the theory expects to separate both kinds of edges.
-    y : labels (n,), for the edge noise rates before and after; they do not change the threshold.
+    y : labels (n,), numbers or texts, for the edge noise rates before and after; they do not change the threshold.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def prune(g: NeighborGraph, threshold: float | Literal["auto"] = "auto", *, y: A
     graph = sparse.csr_array((scores[keep], (rows, np.asarray(g.indices)[keep])), shape=(len(g), len(g)))
     if y is None:
         return Pruned(graph, scores, keep, cut)
-    labels = np.asarray(y)
+    labels = numbered(y, len(g))
     before = edge_noise_rate(g, labels)
     same = (labels[g.indices] == labels[:, None]) & (labels[:, None] >= 0)
     return Pruned(graph, scores, keep, cut, before, float((keep & ~same).sum() / max(keep.sum(), 1)))
