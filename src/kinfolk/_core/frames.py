@@ -58,8 +58,8 @@ def values_of(column: Any, title: object = "") -> NDArray[Any]:
     first = next((cell for cell in cells if cell is not None), None)
     if isinstance(first, list | tuple | np.ndarray) or is_series(first):
         return _stacked([np.asarray(cell) for cell in cells], title)
-    if first is not None and all(_is_number(cell) or _is_missing(cell) for cell in cells):
-        return np.array([np.nan if _is_missing(cell) else cell for cell in cells], dtype=np.float64)
+    if first is not None and all(_is_number(cell) or is_missing(cell) for cell in cells):
+        return np.array([np.nan if is_missing(cell) else cell for cell in cells], dtype=np.float64)
     return array
 
 
@@ -79,6 +79,15 @@ def matrix_of(frame: Any) -> NDArray[Any]:
                 "kf.FeatureSet.from_table(table) tells names, labels and features apart"
             )
     return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+
+def is_missing(cell: object) -> bool:
+    """Return whether a cell of a table holds nothing: None, or NA or NaT of pandas.
+
+    >>> is_missing(None), is_missing(0)
+    (True, False)
+    """
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def index_of(frame: Any) -> list[str] | None:
@@ -107,7 +116,3 @@ def _stacked(vectors: list[NDArray[Any]], title: object) -> NDArray[Any]:
 
 def _is_number(cell: object) -> bool:
     return isinstance(cell, Real) and not isinstance(cell, bool)
-
-
-def _is_missing(cell: object) -> bool:
-    return cell is None or type(cell).__name__ == "NAType"  # of pandas

@@ -221,12 +221,13 @@ def _read_truth(
 
 
 def _is_label_array(source: Path) -> bool:
-    import numpy as np
+    from kinfolk.formats._arrays import read_header
 
     if source.suffix.lower() != ".npy" or not source.is_file():
         return False
     try:
-        return np.load(source, mmap_mode="r", allow_pickle=False).ndim == 1
+        with source.open("rb") as stream:
+            return len(read_header(stream, source.stat().st_size, "labels").shape) == 1
     except (ValueError, OSError, EOFError):
         return False  # the reader of features names the fault
 

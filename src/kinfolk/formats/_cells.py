@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.frames import is_missing
 from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Columns, refuse_row_numbers
 from kinfolk.formats._common import assemble, labels_from_texts, number_parts, text_array
@@ -57,9 +58,7 @@ def set_of_cells(
 
 
 def _is_empty(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # the latter are of pandas
-        return True
-    return isinstance(cell, Real) and math.isnan(cell)
+    return is_missing(cell) or (isinstance(cell, Real) and math.isnan(cell))
 
 
 def _text(cell: Any) -> str:

@@ -126,6 +126,7 @@ class Checkpoints:
             raise InputError(f"{file} is damaged (its checksum is wrong): delete it to start this stage again")
         module, best, remembered = (_group(tensors, group) for group in TENSORS)
         with reading(file, "a checkpoint"):
+            # not parse_json: the best score is -Infinity before the first one
             facts = checked(StateFacts, json.loads(metadata["state"]), "its state")
         return StageState(**facts.model_dump(), module=module, best=best, optimizer=remembered)
 
