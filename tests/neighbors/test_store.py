@@ -39,7 +39,7 @@ class StopsAfter(ExactSearch):
 
 
 @pytest.mark.parametrize("name", ["graph.npz", "graph"])
-def test_an_interrupted_search_continues_where_it_stopped(clustered, tmp_path, monkeypatch, name):
+def test_an_interrupted_search_continues_where_it_stopped(clustered, tmp_path, monkeypatch, caplog, name):
     X = clustered(500, 8)
     monkeypatch.setattr(search_module, "CHUNK_ROWS", 100)
     expected = kf.knn_graph(X, k=6)
@@ -54,7 +54,9 @@ def test_an_interrupted_search_continues_where_it_stopped(clustered, tmp_path, m
     counted = []
     original = ExactSearch.candidates
     monkeypatch.setattr(ExactSearch, "candidates", lambda s, q, o, k: counted.append(len(q)) or original(s, q, o, k))
-    g = kf.knn_graph(X, k=6, out=tmp_path / name)
+    with caplog.at_level("INFO", logger="kinfolk"):
+        g = kf.knn_graph(X, k=6, out=tmp_path / name)
+    assert f"{tmp_path / name}: 200 of 500 rows are there already" in caplog.messages
     assert counted == [100, 100, 100]
     np.testing.assert_array_equal(g.indices, expected.indices)
     assert [p.name for p in tmp_path.iterdir()] == [name]

@@ -8,6 +8,7 @@ and the same call continues behind them.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,7 @@ from kinfolk._core.json_file import read_json
 from kinfolk._core.outputs import claim, temporary_name
 from kinfolk.formats._arrays import map_file, read_file
 
+log = logging.getLogger(__name__)
 KIND = "graph"  # in the manifest
 VERSION = 1  # of the format; a file with a higher one is refused
 FACTS = ("n_targets", "method", "recall", "square", "version")
@@ -112,6 +114,7 @@ class PartialGraph:
             folder = work / "partial"
             done = _done(folder, len(order), k, fingerprint)
             if done:
+                log.info("%s: %d of %d rows are there already", target, done, len(order))
                 order = np.load(folder / ORDER)
             else:
                 _begin(folder, order, k, copies=1 if graph_kind(target) else 2)
