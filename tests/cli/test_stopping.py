@@ -87,6 +87,7 @@ def test_a_signal_ends_work_that_does_not_hear_it_and_nothing_is_left(features: 
     code, errors, left = stopped(features, work, grace=0)
     assert code == 130
     assert errors.startswith("kinfolk: interrupted; ")
+    assert "other commands begin anew" in errors  # a clustering keeps nothing to continue with
     assert len(errors.splitlines()) == 1
     assert left == ["x.npz"]
 

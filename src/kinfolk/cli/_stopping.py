@@ -24,8 +24,7 @@ AGAIN = 1.0  # seconds: `timeout` and terminals send the same signal twice withi
 END = b"\0"  # where the number of a signal would be: the block has ended
 SHOW_CURSOR = "\x1b[?25h"  # progress bars hide it
 SENTENCE = (
-    "kinfolk: {what}; a neighbour search, or training with --checkpoint-dir, continues when the same command is run "
-    "again"
+    "kinfolk: {what}; run again, knn, reproduce and train --checkpoint-dir continue, and other commands begin anew"
 )
 
 
@@ -102,8 +101,8 @@ class Stopping:
 def _sentence(number: int) -> str:
     """Return what is said at the end.
 
-    >>> _sentence(15)[:32]
-    'kinfolk: ended by SIGTERM; a nei'
+    >>> _sentence(15)[:36]
+    'kinfolk: ended by SIGTERM; run again'
     """
     what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     return SENTENCE.format(what=what)
