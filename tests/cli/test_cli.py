@@ -279,3 +279,12 @@ def test_force_takes_nothing_that_is_not_kinfolks(kinfolk, features, tmp_path, m
     assert (code, out) == (2, "")
     assert sentence in err and len(err.splitlines()) == 1
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("closed", [[1], [2], [1, 2], [0, 1, 2]])
+def test_closed_streams_do_not_become_files_of_the_command(tmp_path, closed):
+    kf.FeatureSet(np.eye(4)).save(tmp_path / "x.npz")
+    run = "import os, sys; [os.close(int(n)) for n in sys.argv[1].split()]; os.execv(sys.executable, sys.argv[2:])"
+    call = [sys.executable, "-m", "kinfolk", "convert", tmp_path / "x.npz", tmp_path / "y.csv"]
+    subprocess.run([sys.executable, "-c", run, " ".join(map(str, closed)), *call], check=True, capture_output=True)
+    assert kf.load(tmp_path / "y.csv").features.tolist() == np.eye(4).tolist()

@@ -9,8 +9,9 @@ import h5py
 import numpy as np
 import pytest
 
-from kinfolk._core import memory
-from kinfolk._core.errors import InputError, MissingExtraError
+from kinfolk._core import disk, memory
+from kinfolk._core.errors import DiskFullError, InputError, MissingExtraError
+from kinfolk.features import FeatureSet
 from kinfolk.formats import load
 
 X = np.random.default_rng(0).standard_normal((4, 3))
@@ -109,3 +110,11 @@ def test_features_in_a_group_are_named_as_such(tmp_path: Path) -> None:
         target["faces/embeddings"] = X
     with pytest.raises(InputError, match=r"must be at the top of the file, not in groups; .* faces$"):
         load(tmp_path / "a.h5")
+
+
+def test_a_disk_too_small_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without space HDF5 would end the process with a segmentation fault."""
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 4096}))
+    with pytest.raises(DiskFullError, match="the disk is full"):
+        FeatureSet(np.eye(4), labels=[0, 0, 1, 1]).save(tmp_path / "x.h5")
+    assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.outputs import write_commit
+from kinfolk.features import FeatureSet
 from kinfolk.formats import load, npy
 
 
@@ -77,3 +79,17 @@ def test_texts_that_are_not_characters(tmp_path: Path) -> None:
     (tmp_path / "a.labels.npy").write_bytes(content)
     with pytest.raises(InputError, match=r"a.labels.npy: labels holds numbers that are not characters"):
         load(tmp_path / "a.npy")
+
+
+def test_labels_that_a_killed_run_had_not_named_yet_are_read(tmp_path: Path) -> None:
+    FeatureSet(np.eye(4), labels=[0, 0, 1, 1]).save(tmp_path / "x.npy")
+    features, labels = tmp_path / "x.npy", tmp_path / "x.labels.npy"
+    work = tmp_path / ".x.npy.kinfolk"
+    work.mkdir()
+    news = {work / "new-00000000.npy": features, work / "new-00000001.npy": labels}
+    for new, file in news.items():
+        file.rename(new)
+    write_commit(work / "commit.json", news)
+    next(iter(news)).rename(features)  # killed here
+    found = load(features).labels
+    assert found is not None and found.tolist() == [0, 0, 1, 1]

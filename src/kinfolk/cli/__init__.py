@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 the input or the call is wrong, 130 interrupted,
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import typer
@@ -77,8 +78,20 @@ for module in (
     app.command(name)(options.command(options.choosing_columns(getattr(module, name))))
 
 
+def _open_closed_streams() -> None:
+    """Let nothing that is printed get into a file: after `>&-` the next file that is opened is standard output."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 (open until the end; no path)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
 def main() -> None:
     """Run the command line; an error the user can correct is one sentence, without a traceback."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks is spelled, not fatal

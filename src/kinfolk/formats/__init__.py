@@ -219,15 +219,18 @@ def load(
     if asked and not known.wants_columns and not (names is not None and asked == Asked(name_column)):
         raise InputError(f"{source} is no table: its columns have no titles to choose by")
     second = (dim,) if known.wants_dim else (asked,) if known.wants_columns else ()
-    labels_file = Path(labels) if labels is not None else find_labels(source) if known.labels_beside else None
     read_features = known.read
+
+    def labels_file() -> Path | None:
+        return Path(labels) if labels is not None else find_labels(source) if known.labels_beside else None
 
     def read() -> FeatureSet:
         fs = read_features(source, *second)
         fs = fs if names is None else attach_names(fs, names, name_column)
-        return fs if labels_file is None else attach_labels(fs, source, labels_file)
+        beside = labels_file()  # after the features: to read them may finish what a killed run left, labels too
+        return fs if beside is None else attach_labels(fs, source, beside)
 
-    fs = steady([source] if labels_file is None else [source, labels_file], read)
+    fs = steady([source, *filter(None, [labels_file()])], read)
     with reading(source, known.name):
         if dim is not None and fs.dim != dim:
             raise InputError(f"vectors have {fs.dim} dimensions, not dim={dim}")

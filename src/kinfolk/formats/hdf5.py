@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.disk import reserve
 from kinfolk._core.errors import InputError
 from kinfolk._core.extras import require
 from kinfolk._core.files import replacing
@@ -22,6 +23,8 @@ from kinfolk.features import FeatureSet
 from kinfolk.formats._columns import Asked
 from kinfolk.formats._common import NAME_LISTS, columns, one_truth_value, reading, text_array
 from kinfolk.formats._named_arrays import ENHANCED, Stored, set_of_arrays
+
+STRUCTURE = 1 << 16  # bytes: more than what HDF5 writes around ten datasets
 
 
 def read(file: Path, asked: Asked | None = None) -> FeatureSet:
@@ -43,7 +46,7 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
 def write(fs: FeatureSet, file: Path, force: bool) -> None:
     """Write everything the set has, uncompressed."""
     h5py = require("h5py", extra="hdf5")
-    with replacing(file, force) as temporary, h5py.File(temporary, "w", locking=False) as target:
+    with replacing(file, force) as temporary, _reserved(h5py, temporary, fs) as target:
         features = target.create_dataset("features", fs.features.shape, dtype=np.float32)
         for start, block in blocks(fs.features):
             features[start : start + len(block)] = block
@@ -56,6 +59,14 @@ def write(fs: FeatureSet, file: Path, force: bool) -> None:
             if getattr(fs, name):
                 _write_texts(h5py, target, name, getattr(fs, name))
         target.attrs[ENHANCED] = fs.enhanced
+
+
+def _reserved(h5py: Any, file: Path, fs: FeatureSet) -> Any:
+    """Open a new file for which there is space: on a full disk HDF5 ends the process with a segmentation fault."""
+    lists = [getattr(fs, name) for name in NAME_LISTS if getattr(fs, name)]
+    texts = sum(len(each) * max(1, *(len(text.encode("utf-8")) for text in each)) for each in lists)
+    reserve(file, 4 * fs.features.size + sum(column.nbytes for column in columns(fs).values()) + texts + STRUCTURE)
+    return h5py.File(file, "w", locking=False)
 
 
 def _write_texts(h5py: Any, target: Any, name: str, texts: Sequence[str]) -> None:
