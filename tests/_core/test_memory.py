@@ -49,6 +49,15 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch, tmp_pa
         refuse_more_than_memory(4 << 30, "it")
 
 
+def test_what_is_unpacked_from_next_to_nothing_is_refused_though_it_fits(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    (tmp_path / "meminfo").write_text("MemAvailable:    30145728 kB\n")
+    refuse_more_than_memory(1 << 30, "it", packed=(1 << 30) // 500 + 1)
+    refuse_more_than_memory(1 << 28, "it", packed=1)
+    with pytest.raises(InputError, match=r"it would take 1.5 GiB of memory, unpacked from 1.5 MiB"):
+        refuse_more_than_memory(3 << 29, "it", packed=3 << 19)
+
+
 def test_without_proc_the_memory_of_the_machine_is_the_limit(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
     with pytest.raises(InputError, match="would take"):

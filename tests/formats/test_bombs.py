@@ -57,6 +57,14 @@ def test_a_bomb_is_refused_before_it_is_allocated(suffix: str, write, tmp_path: 
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(("suffix", "write"), [(".npz", write_npz), (".mat", write_mat), (".parquet", write_parquet)])
+def test_a_bomb_that_fits_is_refused_too(suffix: str, write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "SMALL_ENOUGH", 1 << 20)
+    write(tmp_path / f"bomb{suffix}")
+    with pytest.raises(InputError, match=r"no real vectors are that much alike"):
+        load(tmp_path / f"bomb{suffix}")
+
+
 def test_a_mat_file_is_decompressed_no_further_than_it_promises() -> None:
     matrix = struct.pack("<IIIIII", 6, 8, 6, 0, 5, 8) + struct.pack("<ii", 1, 1) + struct.pack("<II", 1, 1)
     matrix += b"x".ljust(8, b"\0") + struct.pack("<IId", 9, 8, 2.5)

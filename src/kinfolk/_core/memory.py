@@ -10,6 +10,8 @@ from pathlib import Path
 from kinfolk._core.errors import InputError
 
 GIB = 1 << 30
+MOST_UNPACKED = 500  # times; vectors of which nine tenths are zeros shrink 20 times, equal ones 1,000 times
+SMALL_ENOUGH = GIB // 4  # bytes that do no harm, whatever they are unpacked from
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 CONTAINER = Path("/sys/fs/cgroup")  # control groups version 2: what a container sees of its own
 
@@ -72,13 +74,23 @@ def _left_of_container() -> int | None:
         return None
 
 
-def refuse_more_than_memory(needed: int, what: str) -> None:
+def refuse_more_than_memory(needed: int, what: str, packed: int | None = None) -> None:
     """Raise InputError if `needed` bytes are more than the memory that is free: before they are allocated.
+
+    packed: the bytes they are unpacked from; far more than real features unpack to is refused as well.
 
     >>> refuse_more_than_memory(1 << 60, "features of a.npz")
     Traceback (most recent call last):
     kinfolk.InputError: features of a.npz would take 1,073,741,824.0 GiB of memory, but only ... GiB are free
+    >>> refuse_more_than_memory(1 << 30, "features of a.npz", packed=1 << 20)
+    Traceback (most recent call last):
+    kinfolk.InputError: features of a.npz would take 1.0 GiB of memory, unpacked from 1.0 MiB: no real vectors are ...
     """
+    if packed is not None and needed > max(SMALL_ENOUGH, MOST_UNPACKED * packed):
+        raise InputError(
+            f"{what} would take {needed / GIB:,.1f} GiB of memory, unpacked from {packed / (1 << 20):.1f} MiB: "
+            "no real vectors are that much alike; if they are meant, save them uncompressed"
+        )
     free = available_memory_gib()
     most = total_memory_gib() if free is None else free
     if needed > most * GIB:

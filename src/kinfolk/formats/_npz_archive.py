@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kinfolk._core.errors import InputError
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk.formats._arrays import Header, read_array, read_header
 
 SUFFIX = ".npy"
@@ -53,6 +54,7 @@ class NpzArchive:
 
     def _field(self, field: str) -> NDArray[Any]:
         info = self._member(field)
+        refuse_more_than_memory(info.file_size, field, packed=info.compress_size)
         with self._archive.open(info) as stream:  # gives no more bytes than the promised size
             return read_array(stream, info.file_size, field)
 

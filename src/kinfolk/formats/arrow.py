@@ -34,7 +34,8 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
             raise InputError("it is of the first version of feather: write it again as version 2")
         # by the footer of a file: what polars writes before it is no stream
         opened, messages = (ipc.open_file, _listed) if start == MAGIC else (ipc.open_stream, _streamed)
-        refuse_more_than_memory(sum(_unpacked_bytes(message) for message in messages(ipc, data)), "the table")
+        unpacked = sum(_unpacked_bytes(message) for message in messages(ipc, data))
+        refuse_more_than_memory(unpacked, "the table", packed=len(data))
         schema = opened(data).schema
         columns = choose_columns(schema.names, [kind_of(field.type) for field in schema], asked)
         chosen = sorted({*columns.features, *columns.known.values()})

@@ -128,7 +128,7 @@ def _decompressed(packed: memoryview, order: str, wanted: Collection[str]) -> tu
     kind, promised = struct.unpack_from(f"{order}II", start)
     if kind != MATRIX or _name(start[8:], order)[0] not in wanted:
         return 0, start[:0]
-    refuse_more_than_memory(promised, "a variable")
+    refuse_more_than_memory(promised, "a variable", packed=len(packed))
     # never more than the promise, whatever the compressed bytes hold
     whole = zlib.decompressobj().decompress(packed, promised + 8)
     kind, body, _ = _element(memoryview(whole), 0, order)

@@ -33,10 +33,11 @@ def read(file: Path, asked: Asked | None = None) -> FeatureSet:
         texts_in = [title for title in wanted if pa.types.is_string(schema.field(title).type)]
         with pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=texts_in) as source:
             row = sum(4 * getattr(schema.field(title).type, "list_size", 1) for title in wanted)
-            refuse_more_than_memory(source.metadata.num_rows * row, "the table")  # before the pass takes its time
+            size = file.stat().st_size
+            refuse_more_than_memory(source.metadata.num_rows * row, "the table", size)  # before the pass takes its time
             # a pass in small batches: damage is an exception here, and ends the process in _promised_bytes and beyond
             source.scan_contents(wanted)
-            refuse_more_than_memory(_promised_bytes(source, wanted), "the table")
+            refuse_more_than_memory(_promised_bytes(source, wanted), "the table", size)
             table = source.read(columns=wanted)
         return set_of_table(table, columns, **_lists(table.schema.metadata or {}))
 
