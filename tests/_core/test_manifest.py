@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,8 @@ def test_nothing_is_removed_behind_a_link(tmp_path: Path) -> None:
     assert found is not None
     found.remove(forged)
     assert (home / "x").read_text() == "mine"
+
+
+def test_a_pipe_is_no_manifest_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    assert read_manifest(tmp_path) is None

@@ -261,3 +261,16 @@ def test_what_a_run_left_that_was_killed_when_its_output_was_in_place_goes(tmp_p
 def test_the_root_is_refused_as_every_folder_above():
     with pytest.raises(InputError, match="never replaced"), claim("/", force=True, kind="graph"):
         pass
+
+
+def test_a_work_folder_of_another_user_in_a_place_like_tmp_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".a.csv.kinfolk").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with claim(tmp_path / "a.csv"):
+        pass  # a folder that a group shares
+    (tmp_path / ".a.csv.kinfolk").mkdir()
+    tmp_path.chmod(0o1777)
+    with pytest.raises(InputError, match="is of another user"), claim(tmp_path / "a.csv"):
+        pass

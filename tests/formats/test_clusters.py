@@ -87,3 +87,11 @@ def test_names_that_a_spreadsheet_would_run_are_read_as_they_were(tmp_path: Path
     assert read_clusters(tmp_path / "c.csv", 3, names).tolist() == [0, 1, 2]
     write_clusters(tmp_path / "d.csv", np.arange(2), names[1:], safe_cells=True)
     assert read_clusters(tmp_path / "d.csv", 2, names[:2]).tolist() == [1, 0]
+
+
+def test_a_cell_made_safe_is_not_taken_for_another_name(tmp_path: Path) -> None:
+    file = tmp_path / "clusters.csv"
+    file.write_text("id,cluster\n'=a,5\nelse,6\n")
+    with pytest.raises(InputError, match="no cluster for id '=a'"):
+        read_clusters(file, 2, np.array(["=a", "'=a"]))
+    assert read_clusters(file, 2, np.array(["else", "=a"])).tolist() == [6, 5]

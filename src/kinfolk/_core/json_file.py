@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,10 @@ def read_json(file: Path, most_bytes: int = MOST_BYTES) -> Any:
     Traceback (most recent call last):
     kinfolk.InputError: not JSON that can be read: Infinity is not a number of JSON
     """
-    size = file.stat().st_size
+    facts = file.stat()
+    if not stat.S_ISREG(facts.st_mode):  # a pipe would be waited for
+        raise InputError("it is not a file")
+    size = facts.st_size
     if size > most_bytes:
         raise InputError(f"{size:,} bytes of JSON were found, at most {most_bytes:,} are read")
     return parse_json(file.read_bytes())

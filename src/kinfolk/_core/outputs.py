@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -315,6 +316,10 @@ def _take(held: _Held, work: Path) -> None:
                 work.mkdir(parents=True, exist_ok=True)
                 if work.is_symlink():
                     raise InputError(f"{work} is a link: remove it, kinfolk works there")
+                if _is_strangers(work):
+                    raise InputError(
+                        f"{work} is of another user, who could change what is written: choose another place"
+                    )
                 stream = os.open(work / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             except FileNotFoundError:  # the one before has just removed a folder
                 if attempt == ATTEMPTS - 1:  # no: a place such as /proc
@@ -330,6 +335,11 @@ def _take(held: _Held, work: Path) -> None:
                 if held.stream is None:  # refused, or the lock of a folder that is gone
                     os.close(stream)
     raise _busy(held.target)
+
+
+def _is_strangers(work: Path) -> bool:
+    """Return whether another user made a work folder where users are kept from each other's files, as in /tmp."""
+    return bool(work.parent.stat().st_mode & stat.S_ISVTX) and work.stat().st_uid != os.geteuid()
 
 
 def _lock(stream: int, target: Path, work: Path) -> bool:

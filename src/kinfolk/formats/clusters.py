@@ -118,7 +118,8 @@ def _in_order(
         name, times = Counter(wanted).most_common(1)[0]
         raise InputError(f"{times} rows of the set are called {name!r}, and the clusters are not in the set's order")
     by_id = dict(zip(ids, clusters, strict=True))
-    wanted = [one if one in by_id else safe_cell(one) for one in wanted]
+    others = set(wanted)
+    wanted = [one if one in by_id or safe_cell(one) in others else safe_cell(one) for one in wanted]
     missing = [one for one in wanted if one not in by_id]
     if missing:
         raise InputError(f"no cluster for {key} {missing[0]!r}, nor for {len(missing) - 1:,} others")
