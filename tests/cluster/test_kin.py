@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 import kinfolk as kf
 from kinfolk.cluster import Kin
+from kinfolk.cluster.kin import distinct_rows
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_clusters, neighbors_to_choose
 
@@ -31,6 +32,31 @@ def test_a_set_that_is_marked_as_enhanced_is_not_enhanced_again(faces):
     np.testing.assert_array_equal(Kin().fit_predict(Z), twice.labels_)
     again = kf.GraphEnhancer(show_progress=False).fit_transform(Z, nearest_scale=False)
     np.testing.assert_array_equal(Kin(enhancer=None).fit_predict(again), twice.labels_)
+
+
+@pytest.mark.parametrize("times", [3, 5])
+def test_exact_copies_do_not_change_the_clusters(faces, times):
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(faces)), times))
+    first = {row: place for place, row in reversed(list(enumerate(order.tolist())))}
+    once = Kin().fit_predict(faces.take(np.array(sorted(first, key=first.get))))
+    place = {row: number for number, row in enumerate(sorted(first, key=first.get))}
+    found = Kin().fit_predict(faces.features[order])
+    assert kf.metrics.ari(once[[place[row] for row in order.tolist()]], found) == 1
+
+
+def test_copies_of_one_row_are_one_cluster(faces):
+    assert Kin().fit(np.ones((100, 8))).labels_.tolist() == [0] * 100
+    crowd = np.concatenate([faces.features, np.repeat(faces.features[:1], 801, axis=0)])
+    assert len(set(Kin().fit_predict(crowd)[len(faces) :])) == 1
+
+
+def test_distinct_rows_against_a_dictionary():
+    rows = np.random.default_rng(0).integers(-1, 2, (200, 3)).astype(np.float32) * np.float32(-0.5)
+    seen: dict[tuple[float, ...], int] = {}
+    expected = [seen.setdefault(tuple(row), len(seen)) for row in rows.tolist()]
+    first, copy_of = distinct_rows(rows)
+    assert copy_of.tolist() == expected
+    assert first.tolist() == [expected.index(number) for number in range(len(seen))]
 
 
 def test_near_duplicates_are_enhanced_as_everything_is(faces):

@@ -1,5 +1,7 @@
 r"""Kin: the recommended clusterer. Nothing to set, no labels.
 
+0. Exact copies are one row: they would fill each other's neighbourhoods, and their number would pass for the size of a
+   class.
 1. Features are enhanced without labels (`kinfolk.GraphEnhancer`), unless they are already (`FeatureSet.enhanced`).
 2. On the graph of the enhanced features, k becomes about the size of a class (`kinfolk.kinship.choose_k`); an enhancer
    that was fitted to labels also has the size of its classes.
@@ -86,7 +88,12 @@ class Kin(Clusterer):
             check_columns(self.enhancer, X, matrix)
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
-        Z = self._enhanced(X)
+        unit = self._unit(X)
+        first, copy_of = distinct_rows(unit)
+        if len(first) == 1:
+            self.k_ = 1
+            return copy_of
+        Z = self._enhanced(unit[first] if len(first) < len(unit) else unit, isinstance(X, FeatureSet) and X.enhanced)
         net, g = KinshipNetwork.shipped(), knn_graph(UnitRows(Z), neighbors_to_choose(len(Z)))
         with stage("choosing k"):
             self.k_ = k_for_clusters(net, g, self.random_state, getattr(self.enhancer, "class_size_", None))
@@ -94,13 +101,25 @@ class Kin(Clusterer):
         with stage("testing edges"):
             kin = kin_graph(net, g, self.k_)
         with stage("grouping"):
-            return group_by_potts(kin, EVEN_ODDS, self.random_state)
+            return group_by_potts(kin, EVEN_ODDS, self.random_state)[copy_of]
 
-    def _enhanced(self, X: Matrix | NeighborGraph) -> NDArray[np.float32]:
-        unit = self._unit(X)
-        if self.enhancer is None or (isinstance(X, FeatureSet) and X.enhanced):
+    def _enhanced(self, unit: NDArray[np.float32], already: bool) -> NDArray[np.float32]:
+        if self.enhancer is None or already:
             return unit
         if isinstance(self.enhancer, GraphEnhancer):
             return self.enhancer.transform(UnitRows(unit), nearest_scale=False)
         enhancer = GraphEnhancer(random_state=self.random_state)
         return enhancer.fit_transform(UnitRows(unit), nearest_scale=False)
+
+
+def distinct_rows(rows: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each distinct row of (n, d) first stands, in that order, and for each row which of them it is (n,).
+
+    >>> first, copy_of = distinct_rows(np.array([[0, 1], [1, 0], [0, 1]], dtype=np.float32))
+    >>> first, copy_of
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    whole = np.ascontiguousarray(rows + np.float32(0))  # -0 is 0
+    texts = whole.view(np.dtype((np.void, whole.shape[1] * whole.itemsize))).ravel()  # compared as bytes: no floats
+    _, first, which = np.unique(texts, return_index=True, return_inverse=True)
+    return np.sort(first), np.argsort(np.argsort(first))[which]
