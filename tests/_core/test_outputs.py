@@ -12,7 +12,7 @@ import pytest
 
 from kinfolk._core.errors import InputError
 from kinfolk._core.manifest import write_manifest
-from kinfolk._core.outputs import check_target, claim, refuse_existing, release_all
+from kinfolk._core.outputs import claim, release_all
 
 HOLD = """
 import sys
@@ -107,20 +107,6 @@ def test_links_planted_where_kinfolk_works_are_not_followed(tmp_path: Path, plac
     assert names(victim) == ["mine.txt"]
 
 
-def test_inputs_are_never_outputs(tmp_path: Path) -> None:
-    (tmp_path / "set.kf").mkdir()
-    (tmp_path / "set.kf" / "features.npy").touch()
-    (tmp_path / "x.npy").touch()
-    (tmp_path / "y.npy").symlink_to(tmp_path / "x.npy")
-    (tmp_path / "z.npy").hardlink_to(tmp_path / "x.npy")
-    for output in ("x.npy", "y.npy", "z.npy"):
-        with pytest.raises(InputError, match=r"would replace .*x.npy, which is read here"):
-            check_target(tmp_path / output, force=True, inputs=[None, tmp_path / "x.npy"])
-    with pytest.raises(InputError):
-        check_target(tmp_path, force=True, kind="graph", inputs=[tmp_path / "set.kf"])
-    check_target(tmp_path / "other.npy", inputs=[tmp_path / "x.npy", tmp_path / "missing.npy"])
-
-
 def test_a_place_that_cannot_be_written_is_found_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written: Not a directory"), claim(tmp_path / "file" / "a.csv"):
@@ -129,60 +115,6 @@ def test_a_place_that_cannot_be_written_is_found_at_once(tmp_path: Path) -> None
         pass
     with pytest.raises(InputError, match="cannot be written: File name too long"), claim(tmp_path / ("n" * 260)):
         pass
-
-
-def test_refuse_existing(tmp_path: Path) -> None:
-    refuse_existing(tmp_path / "none", force=False)
-    refuse_existing(tmp_path, force=False)  # empty
-    (tmp_path / "dangling").symlink_to(tmp_path / "none")
-    refuse_existing(tmp_path, force=True)
-    for path in (tmp_path, tmp_path / "dangling"):
-        with pytest.raises(InputError, match="exists already"):
-            refuse_existing(path, force=False)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{",
-        "[]",
-        "[" * 100_000,
-        '{"new-1": 3}',
-        '{"new-0123abcd": ["../../x", [4, "9"], null]}',
-        '{"new-0123abcd": ["thesis.txt", [4, "9"], null]}',
-        '{"new-0123abcd": ["a.npy/..", [4, "9"], null]}',
-        '{"../x/new-0123abcd": ["a.npy", [4, "9"], null]}',
-    ],
-)
-def test_a_damaged_list_of_names_is_refused(tmp_path: Path, content: str) -> None:
-    work = tmp_path / ".a.npy.kinfolk"
-    work.mkdir()
-    (work / "new-0123abcd").write_text("evil")
-    (tmp_path / "thesis.txt").write_text("mine")
-    (work / "commit.json").write_text(content)
-    with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
-        pass
-    with pytest.raises(InputError, match=r"commit.json is damaged"), claim(tmp_path / "a.npy"):
-        pass  # the first refusal gave the lock back
-    assert (tmp_path / "thesis.txt").read_text() == "mine"
-
-
-def test_a_place_where_a_disk_is_mounted_is_refused_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "disk").mkdir()
-    monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path / "disk")
-    with pytest.raises(InputError, match="is where a disk is mounted"):
-        check_target(tmp_path / "disk", kind="graph")
-
-
-def test_files_of_a_folder_that_is_read_are_not_replaced(tmp_path: Path) -> None:
-    source = tmp_path / "by-hand.kf"
-    source.mkdir()
-    (source / "features.npy").write_text("mine")
-    with pytest.raises(InputError, match=r"is a file of .*, which is read here"):
-        check_target(source / "features.npy", force=True, inputs=[source])
-    check_target(source / "clusters.csv", force=True, inputs=[source])  # nothing is there
 
 
 def test_a_file_system_without_locks_has_one_writer_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,30 +154,6 @@ def test_an_old_folder_whose_removal_had_begun_does_not_come_back(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_written_into_a_folder_of_kinfolk_that_is_read(tmp_path: Path) -> None:
-    (tmp_path / "set.kf").mkdir()
-    (tmp_path / "pictures").mkdir()
-    write_manifest(tmp_path / "set.kf", "features")
-    with pytest.raises(InputError, match=r"c.csv lies inside .*set.kf"):
-        check_target(tmp_path / "set.kf" / "c.csv", inputs=[tmp_path / "set.kf"])
-    check_target(tmp_path / "pictures" / "c.csv", inputs=[tmp_path / "pictures"])
-
-
-def test_pipes_and_devices_are_never_replaced(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(InputError, match="is a device or a pipe"):
-        check_target(tmp_path / "pipe.csv", force=True)
-
-
-def test_a_folder_of_kinfolk_0_1_is_refused_by_name(tmp_path: Path) -> None:
-    for name in ("config.json", "weights.safetensors", "README.md"):
-        (tmp_path / name).touch()
-    with pytest.raises(
-        InputError, match=r"config.json, weights.safetensors\), or that kinfolk 0.1 wrote.*move it away"
-    ):
-        check_target(tmp_path, force=True, kind="model")
-
-
 def test_what_a_run_left_that_was_killed_when_its_output_was_in_place_goes(tmp_path: Path) -> None:
     for name in ("v.bin", "v.meta"):
         (tmp_path / name).write_text("whole")
@@ -256,11 +164,6 @@ def test_what_a_run_left_that_was_killed_when_its_output_was_in_place_goes(tmp_p
         raise AssertionError("the block must not run")
     assert names(tmp_path) == ["v.bin", "v.meta"]
     assert (tmp_path / "v.bin").read_text() == "whole"
-
-
-def test_the_root_is_refused_as_every_folder_above():
-    with pytest.raises(InputError, match="never replaced"), claim("/", force=True, kind="graph"):
-        pass
 
 
 def test_a_work_folder_of_another_user_in_a_place_like_tmp_is_refused(

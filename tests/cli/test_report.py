@@ -52,7 +52,7 @@ def test_its_own_page_is_replaced_and_no_other(kinfolk, run):
     first = page.read_bytes()
     assert kinfolk("report", run)[0] == 0
     assert page.read_bytes() == first
-    page.write_text("<!doctype html><p>written by hand, with kinfolk report in it")
+    page.write_text(page.read_text() + "<p>a note by hand")
     code, out, err = kinfolk("report", run)
     assert (code, out) == (2, "")
     assert "exists already" in err and "--force" in err

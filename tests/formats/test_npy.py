@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kinfolk._core.commit import write_commit
 from kinfolk._core.errors import InputError
-from kinfolk._core.outputs import write_commit
 from kinfolk.features import FeatureSet
 from kinfolk.formats import load, npy
 

@@ -45,11 +45,17 @@ def test_nothing_is_replaced_unless_told_and_then_nothing_is_written(tmp_path):
     assert (tmp_path / "figure4.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_what_an_earlier_call_made_is_replaced(tmp_path):
+def test_what_an_earlier_call_made_is_replaced_unless_a_user_changed_it(tmp_path):
     export_run([a_result(a_table())], tmp_path)
-    (tmp_path / "table2-digits.md").write_text("old")
+    before = (tmp_path / "table2-digits.md").stat().st_ino
     export_run([a_result(a_table())], tmp_path)
-    assert (tmp_path / "table2-digits.md").read_text() != "old"
+    assert (tmp_path / "table2-digits.md").stat().st_ino != before
+    (tmp_path / "table2-digits.md").write_text("with notes")
+    with pytest.raises(InputError, match=r"table2-digits.md exists already"):
+        export_run([a_result(a_table())], tmp_path)
+    assert (tmp_path / "table2-digits.md").read_text() == "with notes"
+    export_run([a_result(a_table())], tmp_path, force=True)
+    assert (tmp_path / "table2-digits.md").read_text() != "with notes"
 
 
 def test_names_stay_in_the_folder_and_differ(tmp_path):

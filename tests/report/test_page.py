@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from kinfolk.experiments.results import Claim, ExperimentResult
-from kinfolk.report.page import Card, Page, PageTable, is_made_by, write_page
+from kinfolk.report.page import Card, Page, PageTable, write_page
 from kinfolk.report.run import run_page
 from synthetic_run import case_study
 
@@ -37,12 +37,6 @@ def test_the_script_of_case_studies_is_there_only_where_there_is_one(report, tmp
     bare = write_page(Page("Bare", "", [Card("7", "items")], [PageTable("T", ["a"], [["1"]])]), tmp_path / "bare.html")
     assert "case" in report.read_text() and bare.stat().st_size < report.stat().st_size / 4
     assert bare.read_text().count("<script>") == 1 and report.read_text().count("<script>") == 2
-
-
-def test_a_page_knows_its_maker(report, tmp_path):
-    assert is_made_by(report, "kinfolk report") and not is_made_by(report, "kinfolk")
-    (tmp_path / "mine.html").write_text("<p>written by hand")
-    assert not is_made_by(tmp_path / "mine.html", "kinfolk report")
 
 
 def test_nothing_is_loaded_from_elsewhere(report):

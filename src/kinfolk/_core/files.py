@@ -10,26 +10,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from kinfolk._core.commit import COMMIT, finish_commit, temporary_name, write_commit
 from kinfolk._core.disk import exchange, flush_names, flush_to_disk, writing
 from kinfolk._core.errors import InputError, KinfolkError
 from kinfolk._core.manifest import MANIFEST, Manifest, read_manifest, with_files, write_manifest
-from kinfolk._core.outputs import (
-    ATTEMPTS,
-    COMMIT,
-    LOCK,
-    absolute,
-    check_target,
-    claim,
-    finish_commit,
-    holds,
-    locked,
-    refuse_existing,
-    remove_folder,
-    settle_all,
-    temporary_name,
-    work_folder,
-    write_commit,
-)
+from kinfolk._core.outputs import ATTEMPTS, LOCK, claim, holds, locked, remove_folder, settle_all
+from kinfolk._core.targets import absolute, check_target, refuse_existing, work_folder
 
 CHECKPOINTS = "checkpoints"  # kind of the folder that a training resumes from
 Result = TypeVar("Result")
@@ -151,6 +137,12 @@ def added(folder: Path, kind: str) -> set[str]:
     """Return the files of a folder that kinfolk added, by `record`."""
     manifest = read_manifest(folder)
     return set(manifest.files) if manifest is not None and manifest.kind == kind else set()
+
+
+def unchanged(folder: Path, kind: str) -> set[str]:
+    """Return the files of a folder that kinfolk added and nobody has changed since: those may be replaced."""
+    manifest = read_manifest(folder)
+    return added(folder, kind) - set([] if manifest is None else manifest.changed(folder))
 
 
 def record(folder: Path, kind: str, names: Iterable[str], growing: Iterable[str] = ()) -> None:

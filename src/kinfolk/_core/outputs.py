@@ -1,4 +1,4 @@
-"""Who may write an output: targets are checked before the work, and locked while it lasts.
+"""Who may write an output: it is checked before the work (`targets`), and locked while it lasts.
 
 Beside an output `name` stands `.name.kinfolk/` while it is written: a lock, what is being written (new-...), what is
 being replaced (old-...), and work that a later run takes up (partial/). It goes when the output is there. What a killed
@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
-import re
 import shutil
 import stat
 import threading
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from kinfolk._core.commit import TEMPORARY, finish_commit
 from kinfolk._core.disk import writing
 from kinfolk._core.errors import InputError, KinfolkError
-from kinfolk._core.json_file import read_json
-from kinfolk._core.manifest import MANIFEST, Manifest, file_facts, read_manifest
+from kinfolk._core.manifest import Manifest, read_manifest
+from kinfolk._core.targets import absolute, check_target, work_folder
 
-LOCK, WRITER, COMMIT = "lock", "writer", "commit.json"
+LOCK, WRITER = "lock", "writer"
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # what file systems without locks answer
-TEMPORARY = re.compile(r"(new|old)-[0-9a-f]{8}(\..*)?")
 ATTEMPTS = 100  # to lock a file that others make and remove meanwhile; one is enough but for such a coincidence
 
 
@@ -167,140 +163,9 @@ def release_all() -> None:
                 _give_back(work)
 
 
-def check_target(
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    kind: str | None = None,
-    inputs: Iterable[str | os.PathLike[str] | None] = (),
-    checksums: bool = False,
-) -> None:
-    """Raise InputError where an output may not be written; see `claim`.
-
-    checksums: read the files of a folder that is to be replaced, and refuse if a user has changed them.
-
-    >>> check_target(".", force=True, kind="graph")
-    Traceback (most recent call last):
-    kinfolk.InputError: . is the current folder or one above it, which is never replaced: choose another name
-    """
-    with writing(Path(path)):  # names that are too long, folders that may not be entered
-        target = absolute(path)
-        if kind is not None:
-            _check_folder(path, target, kind, force and checksums)
-        elif target.is_dir():
-            raise InputError(f"{path} is a folder, a file was expected")
-        elif target.exists() and not target.is_file():
-            raise InputError(f"{path} is a device or a pipe, a file was expected")
-        refuse_inputs(path, inputs)
-        refuse_existing(path, force)
-
-
-def refuse_inputs(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None]) -> None:
-    """Raise InputError where writing `path` would replace something that is read.
-
-    >>> refuse_inputs("a.csv", [None, "no such file"])
-    """
-    for source in inputs:
-        if source is not None and Path(source).exists():
-            _check_input(path, absolute(path), source)
-
-
-def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
-    """Raise InputError when something is at `path`, unless `force`; an empty folder is nothing.
-
-    >>> refuse_existing("no such file", force=False)
-    """
-    if os.path.lexists(path) and not force and not _is_empty_folder(Path(path)):
-        raise InputError(
-            f"{path} exists already: choose another name, or replace it with --force (in Python: force=True)"
-        )
-
-
-def absolute(path: str | os.PathLike[str]) -> Path:
-    """Return a path without links in its folders and without dots; a link at its end stays.
-
-    >>> absolute("a/../b.csv") == Path.cwd().resolve() / "b.csv"
-    True
-    """
-    full = Path(path).absolute()
-    if full.name in ("", ".."):
-        return full.resolve()
-    return full.parent.resolve() / full.name
-
-
-def work_folder(path: str | os.PathLike[str]) -> Path:
-    """Return where kinfolk works on an output.
-
-    >>> work_folder("a/graph.npz").name
-    '.graph.npz.kinfolk'
-    """
-    target = absolute(path)
-    return target.parent / f".{target.name}.kinfolk"  # not with_name: the root has no name
-
-
-def temporary_name(prefix: str, suffix: str = "") -> str:
-    """Return a name for the work folder that nobody has; the suffix stays last, because numpy appends it otherwise."""
-    return f"{prefix}-{uuid.uuid4().hex[:8]}{suffix}"
-
-
 def remove_folder(folder: Path) -> None:
     """Remove a folder that was kinfolk's output: only files that its manifest names."""
     (read_manifest(folder) or Manifest("unknown")).remove(folder)
-
-
-def _check_folder(path: str | os.PathLike[str], target: Path, kind: str, checksums: bool) -> None:
-    if target.is_symlink():
-        raise InputError(f"{path} is a link: name the folder itself, or choose another name")
-    if target.exists() and not target.is_dir():
-        raise InputError(f"{path} is a file: choose another name for the folder")
-    if target == Path.cwd() or target in Path.cwd().parents:
-        raise InputError(f"{path} is the current folder or one above it, which is never replaced: choose another name")
-    if os.path.ismount(target):
-        raise InputError(f"{path} is where a disk is mounted, which cannot be replaced: name a folder inside it")
-    if not target.exists() or _is_empty_folder(target):
-        return
-    manifest = read_manifest(target)
-    if found := (manifest or Manifest("nothing")).foreign(target):
-        old = "" if manifest is not None else ", or that kinfolk 0.1 wrote, which kept no manifest"
-        raise InputError(
-            f"{path} is a folder with things in it that kinfolk did not write ({_some(found)}){old}: "
-            "choose another name, or move it away"
-        )
-    if manifest is None:
-        raise InputError(f"{path} has a {MANIFEST} that is damaged or not kinfolk's: move it away")
-    if manifest.kind != kind:
-        raise InputError(f"{path} holds {manifest.kind}, not {kind}: choose another name")
-    if checksums and (changed := manifest.changed(target)):
-        raise InputError(
-            f"{path} holds files that were changed since kinfolk wrote them ({_some(changed)}): "
-            "move them away or choose another name"
-        )
-
-
-def _check_input(path: str | os.PathLike[str], target: Path, source: str | os.PathLike[str]) -> None:
-    if _covers(target, absolute(source)):
-        raise InputError(f"{path} would replace {source}, which is read here: choose another name")
-    if not {absolute(source), absolute(source).resolve()} & set(target.parents):
-        return
-    if read_manifest(Path(source)) is not None:
-        raise InputError(f"{path} lies inside {source}, a folder of kinfolk that is read here: choose another place")
-    if target.is_file():
-        raise InputError(f"{path} is a file of {source}, which is read here: choose another place")
-
-
-def _covers(target: Path, source: Path) -> bool:
-    """Return whether replacing `target` would take `source` away."""
-    places = (source, *source.parents, source.resolve(), *source.resolve().parents)
-    return target in places or (target.is_file() and source.is_file() and target.samefile(source))
-
-
-def _is_empty_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(sorted(names)[:3]) + more
 
 
 def _busy(target: Path) -> InputError:
@@ -409,59 +274,3 @@ def _is_whole(folder: Path) -> bool:
     """Return whether everything that a manifest names is there: no removal of the folder had begun."""
     manifest = read_manifest(folder)
     return manifest is not None and all((folder / name).is_file() for name in manifest.files)
-
-
-def write_commit(draft: Path, files: Mapping[Path, Path]) -> None:
-    """Write which temporary files get which names: each with what it is, and what has its name now."""
-    facts = {
-        new.name: [target.name, file_facts(new), file_facts(target) if target.is_file() else None]
-        for new, target in files.items()
-    }
-    draft.write_text(json.dumps(facts), encoding="utf-8")
-
-
-def finish_commit(work: Path, folder: Path) -> bool:
-    """Give all files of an output their names: those that commit.json lists, where it stands.
-
-    False, and nothing is done, where somebody has changed the files since it was written, and none had its name yet.
-    """
-    journal = work / COMMIT
-    if journal.is_symlink() or not journal.is_file():
-        return True
-    names = _commit(journal)
-    waiting = {new: name for new, (name, _, _) in names.items() if _is_plain(work / new)}
-    if not all(_is(folder / name, was if new in waiting else now) for new, (name, now, was) in names.items()):
-        if len(waiting) < len(names):
-            raise InputError(
-                f"{folder / next(iter(names.values()))[0]} was half replaced when kinfolk was killed, and was changed "
-                f"since: make its files fit together, then remove {work}"
-            )
-        journal.unlink()
-        return False
-    for new, name in waiting.items():
-        (work / new).replace(folder / name)
-    journal.unlink()
-    return True
-
-
-def _commit(journal: Path) -> dict[str, tuple[str, Any, Any]]:
-    """Return temporary names with the name, the facts and those of the one before; only names of this output."""
-    output = Path(journal.parent.name.removeprefix(".").removesuffix(".kinfolk"))
-    try:
-        names = {new: (name, now, was) for new, (name, now, was) in read_json(journal).items()}
-        plain = all(TEMPORARY.fullmatch(new) and "/" not in new + name for new, (name, _, _) in names.items())
-        ours = all(name.startswith(f"{output.stem}.") for name, _, _ in names.values())
-    except (ValueError, AttributeError, TypeError):
-        plain = ours = False
-    if not plain or not ours:
-        raise InputError(f"{journal} is damaged: remove it, and what it belongs to, then write that again")
-    return names
-
-
-def _is_plain(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
-
-
-def _is(file: Path, facts: Any) -> bool:
-    """Return whether a file is as facts from a commit.json say; None: there is none."""
-    return (list(file_facts(file)) if file.is_file() else None) == facts

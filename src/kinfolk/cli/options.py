@@ -288,7 +288,7 @@ def output(
 
 def output_features(path: Path, force: bool, inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
     """Check an output of features as `output` does, and that the files beside it replace nothing that is read."""
-    from kinfolk._core.outputs import refuse_inputs
+    from kinfolk._core.targets import refuse_inputs
     from kinfolk.formats import written_beside
 
     kind, known = feature_kind(path), list(inputs)
@@ -316,7 +316,7 @@ def output_folder(path: Path | None, kind: str) -> None:
 
 def _refuse_two_in_one(path: Path, replaced: bool) -> None:
     """Raise InputError where two outputs of a command have one name, or one lies in a folder that is another."""
-    from kinfolk._core.outputs import absolute
+    from kinfolk._core.targets import absolute
 
     target, others = absolute(path), _targets.get()
     for other, is_folder in others.items():

@@ -24,24 +24,25 @@ def report(
 ) -> None:
     """Make one HTML page of a run: tables beside the paper's, figures, claims, and attention in sub-graphs.
 
-    Nothing is measured. A page that this command made earlier is replaced; any other file only with --force.
+    Nothing is measured. The page in the folder of the run is replaced if this command made it and nobody has changed it
+    since; any other file only with --force.
 
     [bold]Example:[/bold]  kinfolk report RUN --figures RUN/figures
     """
     with stage("loading"):
-        from kinfolk._core.files import added, existing_folder, record
+        from kinfolk._core.files import added, existing_folder, record, unchanged
         from kinfolk.experiments.results import RUN_KIND, read_results
         from kinfolk.report.export import KIND as FIGURES_KIND
         from kinfolk.report.export import export_run
-        from kinfolk.report.page import is_made_by, write_page
-        from kinfolk.report.run import MAKER, claim_counts, in_paper_order, run_page
+        from kinfolk.report.page import write_page
+        from kinfolk.report.run import claim_counts, in_paper_order, run_page
 
     page = out or run / "report.html"
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{page}: a report is written as .html")
     if existing_folder(run, "the folder of a run, made by kinfolk reproduce --out").is_file():
         raise InputError(f"{run} is a file: the folder of a run, made by kinfolk reproduce --out, was expected")
-    replace = force or (page.is_file() and is_made_by(page, MAKER))
+    replace = force or (page.parent == run and page.name in unchanged(run, RUN_KIND))
     options.output(page, replace)
     options.output_folder(figures, FIGURES_KIND)
     with options.timed() as took:

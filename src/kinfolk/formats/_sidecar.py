@@ -14,7 +14,7 @@ from pathlib import Path
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import existing_file, replacing_together
 from kinfolk._core.json_file import read_json
-from kinfolk._core.outputs import check_target
+from kinfolk._core.targets import check_target
 from kinfolk.features import FeatureSet
 from kinfolk.formats._common import one_truth_value, reading
 from kinfolk.formats._labels import refuse_foreign_labels

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from kinfolk._core.commit import temporary_name
 from kinfolk._core.disk import refuse_full_disk, reserve, writing
 from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing, replacing_folder
 from kinfolk._core.json_file import read_json
-from kinfolk._core.outputs import claim, temporary_name
+from kinfolk._core.outputs import claim
 from kinfolk.formats._arrays import map_file, read_file
 
 log = logging.getLogger(__name__)

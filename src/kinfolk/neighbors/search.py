@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kinfolk._core.checks import check_choice, check_seed, is_whole
 from kinfolk._core.errors import InputError
-from kinfolk._core.outputs import check_target
 from kinfolk._core.progress import progress
 from kinfolk._core.rows import blocks
+from kinfolk._core.targets import check_target
 from kinfolk._core.version import __version__
 from kinfolk.features import Matrix, UnitRows, as_matrix, unit_rows
 from kinfolk.neighbors._ranking import rank_candidates

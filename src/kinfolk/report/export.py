@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from kinfolk._core.files import added, adding, record, replacing
-from kinfolk._core.outputs import refuse_existing
+from kinfolk._core.files import adding, record, replacing, unchanged
+from kinfolk._core.targets import refuse_existing
 from kinfolk.experiments.markdown import markdown, without_html
 from kinfolk.experiments.results import ExperimentResult, Table
 from kinfolk.report.charts import draw_chart
@@ -47,7 +47,7 @@ KIND = "figures"  # in the manifest of the folder
 def export_run(results: Iterable[ExperimentResult], folder: str | os.PathLike[str], force: bool = False) -> list[Path]:
     """Write every chart and table of a run into a folder and return the files; other files there are left alone.
 
-    What an earlier call has written there is replaced: the manifest of the folder names it.
+    What an earlier call has written there and nobody has changed since is replaced: the manifest of the folder tells.
 
     >>> import tempfile
     >>> table = Table(data="digits", head=("", "mAP"), rows=(("raw", "**66.0**"),))
@@ -63,7 +63,7 @@ def export_run(results: Iterable[ExperimentResult], folder: str | os.PathLike[st
             free = _free_stem(Path(folder) / stem, suffixes, writes)
             writes |= {free.with_name(free.name + suffix): write for suffix in suffixes}
     with adding(folder, KIND) as place:
-        ours = added(place, KIND)
+        ours = unchanged(place, KIND)
         for file in writes:
             refuse_existing(file, force or file.name in ours)
         for file, write in writes.items():

@@ -14,8 +14,6 @@ from markupsafe import Markup
 from kinfolk._core.files import replacing
 from kinfolk._core.version import __version__
 
-HEAD_BYTES = 1000  # the first bytes of a page, which hold the name of the command that made it
-
 
 @dataclass(frozen=True)
 class Card:
@@ -178,23 +176,6 @@ def write_page(page: Page, path: str | os.PathLike[str], force: bool = False) ->
     with replacing(path, force) as temporary:
         temporary.write_text(html, encoding="utf-8")
     return Path(path)
-
-
-def is_made_by(path: str | os.PathLike[str], maker: str) -> bool:
-    """Return whether a file is a page that this command wrote.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = write_page(Page("Test", "", [], [], maker="kinfolk report"), Path(folder) / "r.html")
-    ...     is_made_by(file, "kinfolk report"), is_made_by(file, "kinfolk demo")
-    (True, False)
-    """
-    with Path(path).open("rb") as file:
-        return _generator(maker).encode() in file.read(HEAD_BYTES)
-
-
-def _generator(maker: str) -> str:
-    return f'<meta name="generator" content="{maker}">'
 
 
 def _asset(name: str) -> str:
