@@ -89,6 +89,26 @@ def stopped_search(X, out, monkeypatch):
     return out.with_name(f".{out.name}.kinfolk") / "partial"
 
 
+def test_finished_rows_stay_where_the_output_was_taken_meanwhile(clustered, tmp_path, monkeypatch):
+    X, original = clustered(300, 8), ExactSearch.candidates
+
+    def a_user_writes_there(search, queries, own_rows, k):
+        (tmp_path / "g").mkdir(exist_ok=True)
+        (tmp_path / "g" / "mine.txt").write_text("mine")
+        return original(search, queries, own_rows, k)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExactSearch, "candidates", a_user_writes_there)
+        with pytest.raises(kf.InputError, match=r"mine.txt"):
+            kf.knn_graph(X, k=6, out=tmp_path / "g")
+    (tmp_path / "g").rename(tmp_path / "h")
+    assert (tmp_path / "h" / "mine.txt").read_text() == "mine"
+    monkeypatch.setattr(ExactSearch, "candidates", lambda *_: pytest.fail("a finished row is searched again"))
+    g = kf.knn_graph(X, k=6, out=tmp_path / "g")
+    monkeypatch.undo()
+    np.testing.assert_array_equal(g.indices, kf.knn_graph(X, k=6).indices)
+
+
 @pytest.mark.parametrize("row", [0, 1, 137, 299])
 def test_one_changed_value_anywhere_starts_the_search_anew(clustered, tmp_path, monkeypatch, row):
     X = clustered(300, 8)

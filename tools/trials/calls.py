@@ -165,11 +165,27 @@ def ask(inputs: Path, work: Path, arguments: list[str]) -> dict[str, str]:
     if "Traceback" in text or "\x1b" in text or (code in (1, 2) and not is_sentence(text)):
         found["wrong"] = f"exit code {code}\n{text}"
     after = contents(work)
-    if any(after.get(name) != mark for name, mark in before.items()):
+    replaced = {name for name, mark in before.items() if after.get(name) != mark}
+    if replaced - ({f"here/here/{name}" for name in to_replace(arguments)} if code == 0 else set()):
         found["lost"] = text
     if code in (1, 2) and arguments[0] != "reproduce" and after.keys() - before.keys():
         found["left_over"] = f"{sorted(after.keys() - before.keys())}\n{text}"
     return found
+
+
+def to_replace(arguments: list[str]) -> set[str]:
+    """Return the files that a call may replace: its outputs with --force, unless it also reads them.
+
+    >>> to_replace(["rerank", "x.npz", "-o", "bad.npz", "--force"]), to_replace(["rerank", "x.npz", "-o", "x.npz", "--force"])
+    ({'bad.npz'}, set())
+    """
+    if "--force" not in arguments:
+        return set()
+    outputs = {
+        text for option, text in itertools.pairwise(arguments) if option in ("-o", "--out", "--plot", "--curves")
+    }
+    outputs |= set(arguments[2:3]) if arguments[0] in ("convert", "generate") else set()
+    return {text for text in outputs if arguments.count(text) == 1}
 
 
 def is_sentence(text: str) -> bool:

@@ -27,6 +27,7 @@ from kinfolk._core.errors import InputError
 from kinfolk._core.files import replacing, replacing_folder
 from kinfolk._core.json_file import read_json
 from kinfolk._core.outputs import claim
+from kinfolk._core.targets import check_target
 from kinfolk.formats._arrays import map_file, read_file
 
 log = logging.getLogger(__name__)
@@ -134,6 +135,8 @@ class PartialGraph:
 
     def finish(self, fields: GraphFields, force: bool) -> None:
         """Give the graph its final name and remove the working files."""
+        # refused now, the finished rows stay for the next run
+        check_target(self.target, force=force, kind=graph_kind(self.target), checksums=True)
         rubbish = self.folder.with_name(temporary_name("new"))  # the next run removes it, should this one be killed
         if graph_kind(self.target) is None:
             with replacing(self.target, force) as file:
