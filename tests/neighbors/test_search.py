@@ -55,7 +55,7 @@ def test_unit_rows_are_neither_checked_nor_normalised_again(clustered, monkeypat
     X = kf.features.unit_rows(clustered(60, 5))
     expected = kf.knn_graph(X, 4, queries=X[:7])
     monkeypatch.setattr(kf.features, "check_rows", None)
-    monkeypatch.setattr(kf.features, "_normalise", None)
+    monkeypatch.setattr(kf.features, "normalise", None)
     found = kf.knn_graph(kf.features.UnitRows(X), 4, queries=kf.features.UnitRows(X[:7]))
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_allclose(found.similarities, expected.similarities, atol=1e-6)

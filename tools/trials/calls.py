@@ -176,8 +176,8 @@ def ask(inputs: Path, work: Path, arguments: list[str]) -> dict[str, str]:
 def to_replace(arguments: list[str]) -> set[str]:
     """Return the files that a call may replace: its outputs with --force, unless it also reads them.
 
-    >>> to_replace(["rerank", "x.npz", "-o", "bad.npz", "--force"]), to_replace(["rerank", "x.npz", "-o", "x.npz", "--force"])
-    ({'bad.npz'}, set())
+    >>> [to_replace(["rerank", "x.npz", "-o", out, "--force"]) for out in ("bad.npz", "x.npz")]
+    [{'bad.npz'}, set()]
     """
     if "--force" not in arguments:
         return set()
