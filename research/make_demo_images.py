@@ -39,12 +39,11 @@ def main() -> None:
     program = str(Path(sys.executable).with_name("kinfolk"))
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        text = run_in_terminal([program, "demo"], folder).replace(folder, "/home/you/kinfolk")
-        # a finished progress bar moves up and erases its line: such lines are gone from the screen
-        lines = [line for line in text.split("\n") if "left" not in line.split(" ")]
+        # stages, on standard error, are erased from the screen when they end
+        text = run_in_terminal(["sh", "-c", f"{program} demo 2> stages"], folder).replace(folder, "/home/you/kinfolk")
         console = Console(record=True, width=86, file=(Path(folder) / "null").open("w"), force_terminal=True)
         console.print("[bold green]$[/bold green] kinfolk demo")
-        console.print(Text.from_ansi("\n".join(lines).strip()))
+        console.print(Text.from_ansi(text.strip()))
         svg = console.export_svg(title="kinfolk demo")
         # the fonts of the reader's machine: a picture loads nothing from elsewhere
         (IMAGES / "demo.svg").write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))
