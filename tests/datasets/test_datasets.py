@@ -80,6 +80,15 @@ def test_impossible_sizes_are_refused(argument, value, message):
         kf.datasets.celeb_like(**{argument: value})
 
 
+def test_sizes_beyond_memory_and_disk_are_refused_before_the_work(tmp_path):
+    with pytest.raises(kf.InputError, match=r"the set would take .* of memory"):
+        kf.datasets.celeb_like(10**9)
+    regime = kf.datasets.REGIMES["celeb_like"]
+    with pytest.raises(kf.KinfolkError, match=r"the disk is full: .* are needed"):
+        kf.datasets.write(regime, tmp_path / "new" / "big.kf", 10**9)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_digits_are_those_of_scikit_learn():
     fs, real = kf.datasets.digits(), load_digits()
     np.testing.assert_array_equal(fs.features, real.data)

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from kinfolk._core.checks import check_seed, check_whole
+from kinfolk._core.disk import refuse_full_disk
 from kinfolk._core.errors import InputError
+from kinfolk._core.memory import refuse_more_than_memory
 from kinfolk._core.progress import progress
+from kinfolk._core.targets import absolute
 from kinfolk.datasets.generator import Block, Regime, generate_blocks, item_counts
 from kinfolk.features import FeatureSet
 from kinfolk.formats import FolderWriter, load
@@ -184,6 +187,8 @@ def write(
         _generate(regime, n_identities, seed, dim, test_fraction).save(path, force=force)
         return load(path)
     _check(n_identities, seed, dim, test_fraction)
+    place = next(folder for folder in absolute(path).parents if folder.exists())
+    refuse_full_disk(place, _expected_bytes(regime, n_identities, dim))  # before the items are counted one by one
     rows = int(item_counts(regime, n_identities, seed).sum())
     names = ("labels", "part", "cameras", "query") if regime.recorded else ("labels", "part")
     with (
@@ -198,11 +203,17 @@ def write(
 
 def _generate(regime: Regime, identities: int, seed: int, dim: int, test_fraction: float) -> FeatureSet:
     _check(identities, seed, dim, test_fraction)
+    refuse_more_than_memory(2 * _expected_bytes(regime, identities, dim), "the set")  # its blocks, and the whole
     blocks = list(generate_blocks(regime, identities, seed, dim))
     whole = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     columns = _columns(regime, whole, identities, test_fraction)
     part = columns.pop("part")
     return FeatureSet(whole.features, part_index=part, part_names=PARTS, **columns)  # type: ignore[arg-type]
+
+
+def _expected_bytes(regime: Regime, identities: int, dim: int) -> int:
+    """Return what the vectors take, by the mean number of items."""
+    return round(identities * regime.items_mean) * dim * np.dtype(np.float32).itemsize
 
 
 def _columns(regime: Regime, block: Block, identities: int, test_fraction: float) -> dict[str, NDArray]:
