@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tools.trials.world import COMMANDS, VARIANTS, World, command, left_over, new_world, unharmed, visible, written
+from tools.trials.world import COMMANDS, VARIANTS, World, command, harm, new_world, visible, written
 
 OLD, NEW = VARIANTS
 
@@ -45,13 +45,7 @@ def _trial(world: World, output: str, replaces: bool, chance: random.Random) -> 
     if (again.returncode and not is_there) or visible(written(place)) != new:
         counts["wrong"] += 1
         print(f"{about}: run again: {again.returncode}, {again.stderr}", file=sys.stderr)
-    if left := left_over(written(place), resumes=False):
-        counts["left_over"] += 1
-        print(f"{about}: left over: {left}", file=sys.stderr)
-    if not unharmed(place, world):
-        counts["lost"] += 1
-        print(f"{about}: an input or a file of the user's has changed", file=sys.stderr)
-    return counts
+    return counts + harm(world, place, about, resumes=False)
 
 
 def _killed(world: World, place: Path, output: str, force: bool, chance: random.Random) -> str:

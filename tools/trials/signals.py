@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tools.trials.world import COMMANDS, VARIANTS, World, command, left_over, new_world, unharmed, visible, written
+from tools.trials.world import COMMANDS, VARIANTS, World, command, harm, new_world, visible, written
 
 OLD, NEW = VARIANTS
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -46,13 +46,7 @@ def _trial(world: World, output: str, number: int, chance: random.Random) -> Cou
     if visible(found) not in (old, new):
         counts["lost" if replaces else "wrong"] += 1
         print(f"{about}: neither old nor new but {sorted(visible(found))}", file=sys.stderr)
-    if left := left_over(found, resumes=True):
-        counts["left_over"] += 1
-        print(f"{about}: left over: {left}", file=sys.stderr)
-    if not unharmed(place, world):
-        counts["lost"] += 1
-        print(f"{about}: an input or a file of the user's has changed", file=sys.stderr)
-    return counts
+    return counts + harm(world, place, about, resumes=True)
 
 
 def _signalled(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -150,3 +151,15 @@ def left_over(found: Tree, resumes: bool) -> list[str]:
 
 def _is_given(name: str) -> bool:
     return name == MINE or name.startswith(tuple(f"{kind}{variant}" for kind in ("x", "run") for variant in VARIANTS))
+
+
+def harm(world: World, place: Path, about: str, resumes: bool) -> Counter[str]:
+    """Count, and tell on standard error, what a trial left over or changed that is not the command's; see `left_over`."""
+    counts: Counter[str] = Counter()
+    if left := left_over(written(place), resumes=resumes):
+        counts["left_over"] += 1
+        print(f"{about}: left over: {left}", file=sys.stderr)
+    if not unharmed(place, world):
+        counts["lost"] += 1
+        print(f"{about}: an input or a file of the user's has changed", file=sys.stderr)
+    return counts
