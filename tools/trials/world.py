@@ -154,7 +154,7 @@ def _is_given(name: str) -> bool:
 
 
 def harm(world: World, place: Path, about: str, resumes: bool) -> Counter[str]:
-    """Count, and tell on standard error, what a trial left over or changed that is not the command's; see `left_over`."""
+    """Count, and tell on standard error, what a trial left over, and what it changed that is not the command's."""
     counts: Counter[str] = Counter()
     if left := left_over(written(place), resumes=resumes):
         counts["left_over"] += 1
