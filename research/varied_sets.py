@@ -45,6 +45,38 @@ def varied(seed: int) -> FeatureSet:
     return FeatureSet(block.features * spectrum.astype(np.float32), labels=block.labels)
 
 
+def thinned(fs: FeatureSet, seed: int, most: int) -> FeatureSet:
+    """Return at most `most` rows of a set, with class sizes as they are or as uneven as people have them.
+
+    Two in five keep their sizes; else sizes fall by a power law, or a few classes keep theirs among small ones or
+    among rows that are alone.
+
+    >>> len(thinned(varied(1), 0, 500)) <= 500
+    True
+    """
+    assert fs.labels is not None
+    rng = np.random.default_rng(seed)
+    classes, own, sizes = np.unique(fs.labels, return_inverse=True, return_counts=True)
+    rank = rng.permutation(len(classes))
+    kind = rng.choice(["plain", "zipf", "few", "loners"], p=[0.4, 0.2, 0.2, 0.2])
+    large = rank < max(2, rng.uniform(0.03, 0.4) * len(classes))
+    wanted = {
+        "plain": sizes,
+        "zipf": sizes / (1 + rank) ** rng.uniform(0.4, 1.1),
+        "few": np.where(large, sizes, sizes / rng.uniform(5, 25)),
+        "loners": np.where(large, sizes, 1),
+    }[kind]
+    keep = np.ceil(wanted).astype(int)
+    first_classes = np.argsort(rank)
+    fits = np.cumsum(keep[first_classes]) <= most
+    keep[first_classes[~fits]] = 0
+    order = rng.permutation(len(own))
+    place = np.empty(len(own), dtype=np.int64)  # of a row among those of its class, in a random order
+    by_class = order[np.argsort(own[order], kind="stable")]
+    place[by_class] = np.arange(len(own)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return fs.take(np.flatnonzero(place < keep[own]))
+
+
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
     """Draw a number whose logarithm is uniform."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))

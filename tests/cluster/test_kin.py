@@ -1,14 +1,14 @@
-"""Kin: enhanced once, k from the graph or from labels, real sets."""
-
-from dataclasses import replace
+"""Kin: classes of any size, copies, one tree, constraints, new rows, real sets."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import kinfolk as kf
 from kinfolk.cluster import Kin
-from kinfolk.cluster.kin import distinct_rows
+from kinfolk.cluster._internal.constraints import read_constraints
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_clusters, neighbors_to_choose
 
@@ -28,10 +28,6 @@ def test_a_set_that_is_marked_as_enhanced_is_not_enhanced_again(faces):
     np.testing.assert_array_equal(Kin().fit_predict(kf.FeatureSet(Z, enhanced=True)), once)
     enhancer = kf.GraphEnhancer(show_progress=False).fit(faces)
     np.testing.assert_array_equal(Kin(enhancer).fit_predict(kf.FeatureSet(Z, enhanced=True)), once)
-    twice = Kin().fit(kf.FeatureSet(Z))
-    np.testing.assert_array_equal(Kin().fit_predict(Z), twice.labels_)
-    again = kf.GraphEnhancer(show_progress=False).fit_transform(Z, nearest_scale=False)
-    np.testing.assert_array_equal(Kin(enhancer=None).fit_predict(again), twice.labels_)
 
 
 @pytest.mark.parametrize("times", [3, 5])
@@ -50,30 +46,19 @@ def test_copies_of_one_row_are_one_cluster(faces):
     assert len(set(Kin().fit_predict(crowd)[len(faces) :])) == 1
 
 
-def test_distinct_rows_against_a_dictionary():
-    rows = np.random.default_rng(0).integers(-1, 2, (200, 3)).astype(np.float32) * np.float32(-0.5)
-    seen: dict[tuple[float, ...], int] = {}
-    expected = [seen.setdefault(tuple(row), len(seen)) for row in rows.tolist()]
-    first, copy_of = distinct_rows(rows)
-    assert copy_of.tolist() == expected
-    assert first.tolist() == [expected.index(number) for number in range(len(seen))]
-
-
-def test_near_duplicates_are_enhanced_as_everything_is(faces):
-    # albums are full of bursts: that rows nearly coincide with a neighbour does not mean that somebody enhanced them
+def test_near_copies_are_together_and_change_little(faces):
+    rng = np.random.default_rng(0)
     burst = np.repeat(np.asarray(faces.features), 3, axis=0)
-    burst = burst + 1e-3 * np.random.default_rng(0).standard_normal(burst.shape)
-    enhanced = kf.GraphEnhancer(show_progress=False).fit_transform(burst, nearest_scale=False)
-    np.testing.assert_array_equal(Kin().fit_predict(burst), Kin(enhancer=None).fit_predict(enhanced))
+    burst = burst + 1e-4 * rng.standard_normal(burst.shape)
+    found = Kin().fit_predict(burst)
+    assert (found.reshape(-1, 3) == found[::3, None]).all()
+    assert kf.metrics.ari(Kin().fit_predict(burst[::3]), found[::3]) > 0.98
 
 
 def test_a_fitted_enhancer_is_used_and_others_are_refused(faces):
     enhancer = kf.GraphEnhancer(k=20, show_progress=False).fit(faces)
-    found = Kin(enhancer).fit_predict(faces)
+    Kin(enhancer).fit_predict(faces)
     assert enhancer.propagation_.nearest, "the enhancer itself is left as it was"
-    enhancer.propagation_ = replace(enhancer.propagation_, nearest=False)
-    same = Kin(None).fit_predict(enhancer.transform(faces))
-    assert kf.metrics.ari(found, same) > 0.999, "rows are divided by their lengths once more: the last bit may differ"
     with pytest.raises(kf.InputError, match="fitted GraphEnhancer"):
         Kin("always").fit(faces)
     with pytest.raises(NotFittedError):
@@ -102,3 +87,102 @@ def test_a_model_that_saw_labels_gives_the_size_of_a_class():
     Z = e.transform(test, nearest_scale=False)
     g = kf.knn_graph(Z, k=neighbors_to_choose(len(Z)))
     assert free.k_ == k_for_clusters(KinshipNetwork.shipped(), g)
+
+
+SEPARATED = [(3, 400, 16), (30, 40, 64), (150, 6, 64), (1, 300, 32)]
+
+
+@pytest.mark.parametrize(("classes", "size", "d"), SEPARATED)
+def test_separated_classes_of_any_size_are_found(classes, size, d):
+    rng = np.random.default_rng(classes)
+    truth = np.repeat(np.arange(classes), size)
+    X = rng.standard_normal((classes, d))[truth] + 0.35 * rng.standard_normal((len(truth), d))
+    found = Kin().fit_predict(X)
+    assert (kf.metrics.pairwise(truth, found).f + kf.metrics.bcubed(truth, found).f) / 2 > 0.97
+
+
+def test_strangers_are_loners():
+    found = Kin().fit_predict(np.random.default_rng(0).standard_normal((300, 128)))
+    assert len(np.unique(found)) > 270
+
+
+def test_one_large_class_among_small_ones(shared_data):
+    fs = kf.load(shared_data / "clinc150.npz").part("train")
+    rng = np.random.default_rng(0)
+    sizes = {label: 120 if order < 5 else 8 for order, label in enumerate(rng.permutation(np.unique(fs.labels)))}
+    rows = np.concatenate([np.flatnonzero(fs.labels == label)[:size] for label, size in sizes.items()])
+    few = fs.take(np.sort(rows))
+    assert kf.metrics.bcubed(few.labels, Kin().fit_predict(few)).f > 0.75
+
+
+def test_cuts_are_nested_and_the_middle_one_is_the_labels(faces):
+    kin = Kin().fit(faces)
+    np.testing.assert_array_equal(kin.cut(), kin.labels_)
+    finer = kin.cut(1)
+    for probability in np.linspace(1, 0, 21):
+        coarser = kin.cut(probability)
+        assert len(set(zip(finer.tolist(), coarser.tolist(), strict=True))) == finer.max() + 1
+        finer = coarser
+    assert finer.max() == 0
+    for wrong in (-0.1, 1.5, "half", float("nan")):
+        with pytest.raises(kf.InputError, match="probability"):
+            kin.cut(wrong)
+
+
+def test_every_row_has_a_probability_and_a_second_choice(faces):
+    kin = Kin().fit(faces)
+    assert ((kin.probabilities_ > 0) & (kin.probabilities_ <= 1)).all()
+    assert ((kin.second_ >= -1) & (kin.second_ < kin.n_clusters_) & (kin.second_ != kin.labels_)).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_constraints_hold_at_every_cut(faces, seed):
+    rng = np.random.default_rng(seed)
+    few = faces.take(np.sort(rng.choice(len(faces), 60, replace=False)))
+    X = np.concatenate([few.features, few.features[:5]])  # with copies
+    must, cannot = rng.integers(0, 65, (rng.integers(0, 20), 2)), rng.integers(0, 65, (rng.integers(0, 20), 2))
+    together = read_constraints(65, must).together
+    cannot = cannot[together[cannot[:, 0]] != together[cannot[:, 1]]]
+    kin = Kin(must_link=must, cannot_link=cannot).fit(X)
+    np.testing.assert_array_equal(kin.cut(0.5), kin.labels_)
+    for probability in (0, 0.2, 0.5, 0.8, 1):
+        found = kin.cut(probability)
+        assert (found[must[:, 0]] == found[must[:, 1]]).all()
+        assert (found[cannot[:, 0]] != found[cannot[:, 1]]).all()
+
+
+def test_contradictions_are_named(faces):
+    with pytest.raises(kf.InputError, match=r"rows 0 and 2 .*\(0, 1\), \(1, 2\)"):
+        Kin(must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)]).fit(faces)
+    with pytest.raises(kf.InputError, match="max_size=2"):
+        Kin(must_link=[(0, 1), (1, 2)], max_size=2).fit(faces)
+
+
+def test_no_cut_has_clusters_above_the_limit(faces):
+    kin = Kin(max_size=4, must_link=[(0, 9)]).fit(faces)
+    for probability in (0, 0.5, 1):
+        found = kin.cut(probability)
+        assert np.bincount(found).max() <= 4
+        assert found[0] == found[9]
+    np.testing.assert_array_equal(kin.cut(0.5), kin.labels_)
+
+
+def test_new_rows_join_their_kin_and_strangers_nobody(faces):
+    fs = kf.datasets.celeb_like(30, seed=3)
+    new = np.arange(len(fs)) % 6 == 0
+    kin = Kin().fit(fs.features[~new])
+    np.testing.assert_array_equal(kin.predict(fs.features[~new]), kin.labels_)
+    found = kin.predict(fs.features[new])
+    labels = fs.labels[~new]
+    main = np.array([np.bincount(labels[kin.labels_ == c]).argmax() for c in range(kin.n_clusters_)])
+    assert (np.where(found >= 0, main[found], -1) == fs.labels[new]).mean() > 0.85
+    strangers = np.random.default_rng(0).standard_normal((50, fs.features.shape[1]))
+    assert (kin.predict(strangers) < 0).mean() > 0.8
+
+
+def test_new_rows_of_one_known_row():
+    kin = Kin().fit([[1.0, 2.0]])
+    assert kin.predict([[2.0, 4.0], [2.0, -1.0]]).tolist() == [0, -1]
+    assert kin.cut(0.3).tolist() == [0]
+    assert kin.probabilities_.tolist() == [1]

@@ -130,9 +130,9 @@ def cluster(
         if known is not None:
             clusterer.fit(known, known.labels)
         found = clusterer.fit_predict(features if neighbors is None else neighbors)
-    sure = getattr(clusterer, "probabilities_", None)  # not every method has them
+    sure, second = (getattr(clusterer, name, None) for name in ("probabilities_", "second_"))  # of some methods
     with stage("writing"):
-        write_clusters(out, found, features.names, sure, medoids(found, features), force, safe_cells)
+        write_clusters(out, found, features.names, sure, medoids(found, features), force, safe_cells, second)
     if save_model is not None:
         clusterer.save(save_model, force)
     facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))

@@ -34,6 +34,7 @@ def write_clusters(
     medoids: NDArray[np.bool_] | None = None,
     force: bool = False,
     safe_cells: bool = False,
+    second: NDArray[np.integer] | None = None,
 ) -> None:
     """Write one cluster a row: a .csv with the header above, or the labels alone as a .npy.
 
@@ -52,10 +53,11 @@ def write_clusters(
         ids = map(str, range(len(labels))) if names is None else _cells(names, safe_cells)
         sure = [""] * len(labels) if confidence is None else [f"{value:.4f}" for value in confidence.tolist()]
         middle = [""] * len(labels) if medoids is None else medoids.astype(np.int64).tolist()
+        other = [""] * len(labels) if second is None else [str(c) if c >= 0 else "" for c in second.tolist()]
         with temporary.open("w", newline="", encoding="utf-8") as sheet:
             sheet.write(",".join(HEADER) + "\n")
-            for row in zip(ids, labels.tolist(), sure, middle, strict=True):
-                sheet.write("{},{},{},,{}\n".format(*row))
+            for row in zip(ids, labels.tolist(), sure, other, middle, strict=True):
+                sheet.write("{},{},{},{},{}\n".format(*row))
 
 
 def read_clusters(file: Path, rows: int, names: NDArray[np.str_] | None = None) -> NDArray[Any]:

@@ -31,6 +31,14 @@ class Merges(NamedTuple):
     right: NDArray[np.int32]
     similarity: NDArray[np.float32]
 
+    def split(self, count: int) -> tuple[Merges, Merges]:
+        """Return the first `count` merges, and the rest."""
+        left, right, similarity = self
+        before, after = slice(count), slice(count, None)
+        return Merges(left[before], right[before], similarity[before]), Merges(
+            left[after], right[after], similarity[after]
+        )
+
 
 def cut(merges: Merges, n: int, count: int) -> NDArray[np.int32]:
     """Return the lowest row of the cluster of each of the n rows after the first `count` merges.

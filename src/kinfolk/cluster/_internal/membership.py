@@ -1,0 +1,67 @@
+r"""How surely each row is where it is, and where else it could be.
+
+For each row, seen from the raw and from the enhanced features: a, the mean similarity to the others of its cluster;
+b, the highest mean similarity to another cluster among those of its neighbours, the second choice; and how many of its
+nearest are in its cluster. With what is known of its cluster and of the whole set, boosted trees give the log odds that
+the row is of the class that most rows of its cluster are of.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinfolk.cluster._internal.facts import Scene, random_pairs, similarity_to_clusters
+from kinfolk.cluster._internal.judge import Judge
+
+NEAREST = (1, 4, 16, 64)
+COUNT = 24
+
+
+class Membership(NamedTuple):
+    """The probability of each row's cluster (n,), and its second choice (n,), -1 without one."""
+
+    probability: NDArray[np.float32]
+    second: NDArray[np.int64]
+
+
+def whole(X: NDArray[np.float32], indices: NDArray[np.int32], similarities: NDArray[np.float32]) -> Scene:
+    """Return a scene of all rows (n, d) of length one with their neighbours (n, k), without shared neighbours."""
+    mean, spread = random_pairs(X)
+    k = NEAREST[-1]
+    nearest = np.ascontiguousarray(indices[:, :k], dtype=np.int32)
+    return Scene(X, np.arange(len(X)), nearest, np.asarray(similarities[:, :k]), [], mean, spread)
+
+
+def membership(raw: Scene, enhanced: Scene, labels: NDArray[np.int64], below_best: float) -> Membership:
+    """Return how sure clusters (n,), numbered 0, 1, 2, ..., are; below_best: what the judge says of them."""
+    inputs, second = describe_rows(raw, enhanced, labels, below_best)
+    odds = Judge.shipped().members(inputs)
+    return Membership((1 / (1 + np.exp(-odds))).astype(np.float32), second)
+
+
+def describe_rows(
+    raw: Scene, enhanced: Scene, labels: NDArray[np.int64], below_best: float
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return what is known of each row (n, 24), and its second choice by the enhanced features."""
+    counts = np.bincount(labels)
+    columns, second = [], np.full(len(labels), -1)
+    for scene in (raw, enhanced):
+        a, b, second = similarity_to_clusters(scene, labels, counts)
+        same = labels[scene.indices] == labels[:, None]
+        gap = (a - b) / (1 - scene.mean)
+        columns += [(a - scene.mean) / scene.spread, (b - scene.mean) / scene.spread, gap]
+        columns += [same[:, :nearest].mean(axis=1) for nearest in NEAREST]
+        columns += [(np.bincount(labels, gap) / counts)[labels], np.full(len(labels), gap.mean())]
+    size = counts[labels]
+    of_set = [
+        below_best,
+        np.log(len(labels)),
+        np.log(len(counts) / len(labels)),
+        (size == 1).mean(),
+        np.log(size).std(),
+    ]
+    columns += [np.log(size), *(np.full(len(labels), value) for value in of_set)]
+    return np.nan_to_num(np.stack(columns, axis=1).astype(np.float32)), second
