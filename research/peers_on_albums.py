@@ -2,12 +2,14 @@
 
     python -m research.peers_on_albums                                    # everything, the most important first
     python -m research.peers_on_albums --methods Kin HAC --sets omniglot easy --regimes zipf loners --draws 3
+    python -m research.peers_on_albums --methods Kin --again              # remove its lines and measure it anew
 
-The sets and regimes are those of ../shared/checks/albums.py. Lines are appended to
-research/results/peers_on_albums.jsonl; cells that are there are not measured again, so the same command goes on where
-it was stopped. After a change of a method remove its lines. No labels reach a method, but for those marked as oracles.
-Seconds are of the processor, all threads together, so that other work on the machine counts little; run with one thread
-(OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1), so that they can be compared.
+The sets and regimes are those of ../shared/checks/albums.py, and "all": all intents of the text sets, both parts
+together, with the accuracy that the literature reports. Lines are appended to research/results/peers_on_albums.jsonl;
+cells that are there are not measured again, so the same command goes on where it was stopped (without --again). No
+labels reach a method, but for those marked as oracles. Seconds are of the processor, all threads together, so that
+other work on the machine counts little; run with one thread (OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+OPENBLAS_NUM_THREADS=1), so that they can be compared.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from kinfolk import cluster
 from kinfolk.cluster._internal.hierarchy import Merges, cut
@@ -34,20 +38,22 @@ from kinfolk.experiments.resume import commit
 from kinfolk.features import unit_rows
 from kinfolk.metrics import ari, nmi
 from kinfolk.neighbors import knn_graph
-from research._page import RESULTS, ROOT
+from research._page import RESULTS, ROOT, write
 from research.fc_es import fc_es
 
 ALBUMS = ROOT.parent / "shared" / "checks" / "albums.py"
 FILE = RESULTS / "peers_on_albums.jsonl"
 EASY = "easy"
-ONE_DRAW = ("plain",)  # the whole test part: every draw is the same
+TEXTS = ("clinc150", "banking77")  # sets whose intents of both parts are also measured together
+ALL = "all"
+ONE_DRAW = ("plain", ALL)  # nothing is drawn: every draw is the same
 MOST_DRAWS = 10
 
 Key = tuple[str, str, int, str]  # set, regime, draw, method
 
 Labels = NDArray[Any]
 Score = Callable[[Labels, Labels], float]
-Run = Callable[[NDArray[np.float32], Labels, Score], tuple[Labels, str]]
+Run = Callable[[NDArray[np.float32], Labels, Score], tuple[Any, str]]
 
 CUTS = 250  # numbers of clusters at which the oracle cuts a hierarchy, each about 4 % above the last
 RESOLUTIONS = np.geomspace(0.0005, 0.7, 16)  # of CPM: the best ones on the real sets are far inside
@@ -58,8 +64,8 @@ UMAP_LIMIT = 60.0  # seconds, after which UMAP is not run on further draws of a 
 class Method(NamedTuple):
     """How a method is run and measured.
 
-    run(X, y, score) -> labels, setting; y and score are for oracles only. Stages are measured in rising order; stage 0
-    only where the method is named. limit: seconds, above which further draws of a cell are left out.
+    run(X, y, score) -> labels (or features), setting; y and score are for oracles only. Stages are measured in rising
+    order; stage 0 only where the method is named. limit: seconds, above which further draws of a cell are left out.
     """
 
     run: Run
@@ -147,7 +153,8 @@ def infomap_oracle(X: NDArray[np.float32], y: Labels, score: Score) -> tuple[Lab
     return best(tried, y, score)
 
 
-METHODS = {
+Methods = Mapping[str, Method]
+METHODS: Methods = {
     "all alone": Method(all_alone, 1, 10),
     "HAC": Method(own("HAC"), 1, 10),
     "ChineseWhispers": Method(own("ChineseWhispers"), 1, 10),
@@ -177,11 +184,14 @@ class Cell(NamedTuple):
     y: NDArray[np.int64]
 
 
+Scores = Callable[[Cell, Any, ModuleType], dict[str, float]]  # of what a method found in a cell
+
+
 def load_albums(path: Path = ALBUMS) -> ModuleType:
-    """Return the module with the regimes, or end with a sentence where it is not there."""
+    """Return the module with the regimes (or another one of the folder), or end with a sentence where it is missing."""
     if not path.is_file():
-        sys.exit(f"{path} is missing: it draws the sets, so put the folder shared beside this project.")
-    spec = importlib.util.spec_from_file_location("albums", path)
+        sys.exit(f"{path} is missing: it draws or scores the sets, so put the folder shared beside this project.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -199,9 +209,29 @@ def cells_of(albums: ModuleType, name: str, draw: int, regimes: Sequence[str] | 
         found = albums.easy() if draw == 0 else ()
     else:
         found = albums.regimes(*albums.test_part(albums.DATA / f"{name}.npz"), draw)
+    if name in TEXTS and draw == 0 and (not regimes or ALL in regimes):
+        found = chain(found, [(ALL, *both_parts(albums.DATA / f"{name}.npz"))])
     for regime, X, y in found:
         if (not regimes or regime in regimes) and not (regime in ONE_DRAW and draw > 0):
             yield Cell(name, regime, draw, X, y)
+
+
+def both_parts(file: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the unit features (n, d) and the labels (n,) of all rows of a set."""
+    with np.load(file) as data:
+        return unit_rows(data["features"].astype(np.float32)), data["labels"].astype(np.int64)
+
+
+def accuracy(y: Labels, labels: Labels) -> float:
+    """Return the share of rows in the cluster of their class, each class with one cluster: the best such matching.
+
+    >>> accuracy(np.array([0, 0, 1, 1]), np.array([5, 5, 5, 7]))
+    0.75
+    """
+    y, labels = (np.unique(values, return_inverse=True)[1] for values in (y, labels))
+    table = np.zeros((y.max() + 1, labels.max() + 1), dtype=np.int64)
+    np.add.at(table, (y, labels), 1)
+    return float(table[linear_sum_assignment(table, maximize=True)].sum() / len(y))
 
 
 def alone(labels: NDArray[Any]) -> NDArray[np.int64]:
@@ -216,27 +246,26 @@ def alone(labels: NDArray[Any]) -> NDArray[np.int64]:
     return labels
 
 
-def measure(cell: Cell, name: str, method: Method, albums: ModuleType) -> dict[str, Any]:
-    """Return the line of one cell; a method that raises an error has no scores, and the error as its setting."""
+def cluster_scores(cell: Cell, found: Labels, albums: ModuleType) -> dict[str, float]:
+    """Return the scores of the clusters of a cell, all times 100, and their number."""
+    labels = alone(found)
+    scores = dict(score=albums.score(cell.y, labels), nmi=100 * nmi(cell.y, labels), ari=100 * ari(cell.y, labels))
+    if cell.regime == ALL:
+        scores["accuracy"] = 100 * accuracy(cell.y, labels)
+    return {name: round(float(value), 3) for name, value in scores.items()} | dict(clusters=len(np.unique(labels)))
+
+
+def measure(cell: Cell, name: str, method: Method, scores: Scores, albums: ModuleType) -> dict[str, Any]:
+    """Return the line of one cell; a method that raises an error has no score, and the error as its setting."""
     where = dict(set=cell.set, regime=cell.regime, draw=cell.draw, method=name, oracle=method.oracle)
     start = time.process_time()
     try:
         found, setting = method.run(cell.X, cell.y, albums.score)
     except Exception as error:  # a peer that fails is a result, and the run goes on
-        none = dict.fromkeys(("score", "nmi", "ari", "clusters"))
-        seconds = round(time.process_time() - start, 2)
-        return (
-            where | dict(setting=f"failed: {error!r}"[:200]) | none | dict(seconds=seconds, version=made_with(method))
-        )
+        found, setting = None, f"failed: {error!r}"[:200]
     seconds = round(time.process_time() - start, 2)
-    labels = alone(found)
-    scores = dict(score=albums.score(cell.y, labels), nmi=100 * nmi(cell.y, labels), ari=100 * ari(cell.y, labels))
-    return (
-        where
-        | dict(setting=setting)
-        | {name: round(float(value), 3) for name, value in scores.items()}
-        | dict(clusters=len(np.unique(labels)), seconds=seconds, version=made_with(method))
-    )
+    scored = dict(score=None) if found is None else scores(cell, found, albums)
+    return where | dict(setting=setting) | scored | dict(seconds=seconds, version=made_with(method))
 
 
 def made_with(method: Method) -> str:
@@ -267,6 +296,18 @@ def append(path: Path, row: dict[str, Any]) -> None:
         file.write(("" if text in (b"\n", b"") else "\n") + json.dumps(row) + "\n")
 
 
+def forget(path: Path, options: argparse.Namespace) -> None:
+    """Remove the lines of the methods, sets and regimes that are asked for."""
+    kept = [
+        row
+        for row in read(path)
+        if row["method"] not in options.methods
+        or (options.sets and row["set"] not in options.sets)
+        or (options.regimes and row["regime"] not in options.regimes)
+    ]
+    write(path, "".join(json.dumps(row) + "\n" for row in kept))
+
+
 def too_slow(rows: Sequence[dict[str, Any]], cell: Cell, name: str, limit: float) -> bool:
     """Whether another draw of this set and regime took longer than the limit."""
     same = [
@@ -275,33 +316,39 @@ def too_slow(rows: Sequence[dict[str, Any]], cell: Cell, name: str, limit: float
     return max(same, default=0.0) > limit
 
 
-def stages(names: Sequence[str] | None, draws: int) -> list[tuple[list[str], int]]:
+def stages(names: Sequence[str] | None, draws: int, methods: Methods) -> list[tuple[list[str], int]]:
     """Return groups of methods with their draws, in the order in which they are measured."""
-    if unknown := set(names or ()) - set(METHODS):
-        sys.exit(f"There is no method {', '.join(sorted(unknown))}: choose from {', '.join(METHODS)}.")
     groups: dict[int, list[str]] = {}
-    for name, method in METHODS.items():
+    for name, method in methods.items():
         if (names and name in names) or (not names and method.stage):
             groups.setdefault(method.stage, []).append(name)
-    return [(group, min(draws, METHODS[group[0]].draws)) for _, group in sorted(groups.items())]
+    return [(group, min(draws, methods[group[0]].draws)) for _, group in sorted(groups.items())]
 
 
-def run(albums: ModuleType, options: argparse.Namespace, path: Path = FILE) -> None:
+def run(
+    albums: ModuleType,
+    options: argparse.Namespace,
+    path: Path = FILE,
+    methods: Methods = METHODS,
+    scores: Scores = cluster_scores,
+) -> None:
     """Measure what is not in the file yet, and append each line as soon as it is known."""
+    if options.again:
+        forget(path, options)
     rows = read(path)
     done, warm = {key(row) for row in rows}, set[str]()
-    for names, draws in stages(options.methods, options.draws):
+    for names, draws in stages(options.methods, options.draws, methods):
         for draw in range(draws):
             for set_name in options.sets or set_names(albums):
                 for cell in cells_of(albums, set_name, draw, options.regimes):
                     for name in names:
-                        method, this = METHODS[name], (cell.set, cell.regime, draw, name)
+                        method, this = methods[name], (cell.set, cell.regime, draw, name)
                         if this in done or too_slow(rows, cell, name, method.limit):
                             continue
                         if name not in warm:
                             warm_up(method, albums)
                             warm.add(name)
-                        row = measure(cell, name, method, albums)
+                        row = measure(cell, name, method, scores, albums)
                         append(path, row)
                         rows.append(row)
                         done.add(this)
@@ -319,22 +366,30 @@ def warm_up(method: Method, albums: ModuleType) -> None:
         sys.exit(f"{method.package} is not installed ({error}): pip install {method.package}.")
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", nargs="*", help=f"of {', '.join(METHODS)}; without any, all but Kin")
+def parse(arguments: Sequence[str] | None, methods: Methods, text: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--methods", nargs="*", choices=list(methods), help="without any, all but Kin")
     parser.add_argument("--sets", nargs="*", help="easy, and the names of the real sets; without any, all")
-    parser.add_argument("--regimes", nargs="*", help="plain, zipf, few-large, loners, bursts; without any, all")
+    parser.add_argument("--regimes", nargs="*", help="plain, zipf, few-large, loners, bursts, all; without any, all")
     parser.add_argument("--draws", type=int, default=MOST_DRAWS, help="at most so many; oracles have 3")
-    return parser.parse_args(arguments)
+    parser.add_argument("--again", action="store_true", help="remove the lines of --methods first")
+    options = parser.parse_args(arguments)
+    if options.again and not options.methods:
+        parser.error("--again removes lines: name the --methods")
+    return options
 
 
 def main() -> None:
-    options = parse()
+    options = parse(None, METHODS, __doc__)
     albums = load_albums()
-    if unknown := set(options.sets or ()) - set(set_names(albums)):
-        sys.exit(f"There is no set {', '.join(sorted(unknown))}: choose from {', '.join(set_names(albums))}.")
+    check_sets(options, albums)
     warnings.simplefilter("ignore")
     run(albums, options)
+
+
+def check_sets(options: argparse.Namespace, albums: ModuleType) -> None:
+    if unknown := set(options.sets or ()) - set(set_names(albums)):
+        sys.exit(f"There is no set {', '.join(sorted(unknown))}: choose from {', '.join(set_names(albums))}.")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from research.fc_es import LEAST_EVIDENCE, TEMPERATURE, fc_es, kept_evidence
 
 import kinfolk as kf
@@ -40,7 +42,7 @@ def albums(tmp_path):
 
 
 def measured(albums, path, *arguments):
-    script.run(albums, script.parse(list(arguments)), path)
+    script.run(albums, script.parse(list(arguments), script.METHODS, None), path)
     return script.read(path)
 
 
@@ -109,11 +111,44 @@ def test_the_oracle_of_hac_is_not_below_its_default():
 
 
 def test_the_important_come_first_and_kin_is_asked_for():
-    groups = script.stages(None, 10)
+    groups = script.stages(None, 10, script.METHODS)
     assert groups[0] == (["all alone", "HAC", "ChineseWhispers", "Infomap", "HDBSCAN"], 10)
-    assert not any("Kin" in names for names, _ in groups) and script.stages(["Kin"], 4) == [(["Kin"], 4)]
-    with pytest.raises(SystemExit, match="There is no method Kinn: choose from"):
-        script.stages(["Kinn"], 1)
+    assert not any("Kin" in names for names, _ in groups)
+    assert script.stages(["Kin"], 4, script.METHODS) == [(["Kin"], 4)]
+
+
+@pytest.mark.parametrize(
+    "wrong, message", [(["--methods", "Kinn"], "invalid choice: 'Kinn'"), (["--again"], "name the --methods")]
+)
+def test_what_cannot_be_measured_is_refused(wrong, message, capsys):
+    with pytest.raises(SystemExit):
+        script.parse(wrong, script.METHODS, None)
+    assert message in capsys.readouterr().err
+
+
+def test_again_removes_only_the_lines_that_are_asked_for(albums, tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = measured(albums, path, "--methods", "all alone", "HAC", "--sets", "easy", "tiny", "--draws", "1")
+    path.write_text("".join(json.dumps(row | dict(version="old")) + "\n" for row in rows))
+    again = measured(albums, path, "--methods", "HAC", "--sets", "tiny", "--draws", "1", "--again")
+    assert {script.key(row) for row in again} == {script.key(row) for row in rows}
+    assert all((row["version"] == "old") != (row["method"] == "HAC" and row["set"] == "tiny") for row in again)
+
+
+def test_all_intents_of_a_text_set_have_an_accuracy(albums, tmp_path, monkeypatch):
+    X, y = classes(4, 6)
+    np.savez(tmp_path / "tiny.npz", features=X, labels=y)
+    monkeypatch.setattr(script, "TEXTS", ("tiny",))
+    (row,) = measured(albums, tmp_path / "a.jsonl", "--methods", "all alone", "--sets", "tiny", "--regimes", "all")
+    assert row["regime"] == "all" and row["accuracy"] == pytest.approx(100 * 4 / 24, abs=1e-3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
+def test_accuracy_against_all_matchings(pairs):
+    y, labels = np.array(pairs).T
+    orders = itertools.permutations(range(4))  # the cluster of each class
+    hits = max(np.sum(np.array(order)[y] == labels) for order in orders)
+    assert script.accuracy(y, labels) == pytest.approx(hits / len(y))
 
 
 def test_without_the_shared_folder_one_sentence_says_so(tmp_path):
