@@ -136,6 +136,56 @@ def test_a_model_gives_kin_its_features_and_the_size_of_its_classes(kinfolk, fea
     assert json.loads(said)["class_k"] == clusterer.k_
 
 
+def test_kin_fills_every_column_and_honours_pairs_of_ids(kinfolk, features, tmp_path):
+    (tmp_path / "same.csv").write_text("0.jpg,59.jpg\n")
+    (tmp_path / "different.tsv").write_text("1.jpg\t2.jpg\n")
+    told = ["--must-link", tmp_path / "same.csv", "--cannot-link", tmp_path / "different.tsv"]
+    code, _, err = kinfolk("cluster", features, *told, "-o", tmp_path / "c.csv")
+    assert code == 0, err
+    kin = kf.cluster.Kin(must_link=[(0, 59)], cannot_link=[(1, 2)]).fit(kf.load(features))
+    with (tmp_path / "c.csv").open(newline="") as sheet:
+        table = list(csv.DictReader(sheet))
+    assert [int(row["cluster"]) for row in table] == kin.labels_.tolist()
+    assert [row["confidence"] for row in table] == [f"{p:.4f}" for p in kin.probabilities_.tolist()]
+    assert [row["second"] for row in table] == [str(c) if c >= 0 else "" for c in kin.second_.tolist()]
+    assert table[0]["cluster"] == table[59]["cluster"] and table[1]["cluster"] != table[2]["cluster"]
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.5, 1.0])
+def test_finer_and_coarser_clusters_have_no_confidence(kinfolk, features, tmp_path, probability):
+    out = tmp_path / "c.csv"
+    code, said, err = kinfolk("cluster", features, "--probability", probability, "-o", out, "--json")
+    assert code == 0, err
+    found = kf.cluster.Kin().fit(kf.load(features)).cut(probability)
+    with out.open(newline="") as sheet:
+        table = list(csv.DictReader(sheet))
+    assert [int(row["cluster"]) for row in table] == found.tolist()
+    assert {row["confidence"] + row["second"] for row in table} == {""}
+    assert json.loads(said)["clusters"] == found.max() + 1
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (["--method", "gcut", "--probability", "0.7"], "--probability is for kin"),
+        (["--method", "hac", "--must-link", "pairs.csv"], "--must-link is for kin"),
+        (["--probability", "1.5"], "--probability must be a number from 0 to 1, not 1.5"),
+        (["--probability", "nan"], "--probability must be a number from 0 to 1, not nan"),
+        (["--cannot-link", "nowhere.csv"], "nowhere.csv does not exist"),
+        (["--must-link", "pairs.csv"], "line 1: no row is called 'x.jpg'"),
+        (["--cannot-link", "same.csv", "--must-link", "same.csv"], "must_link joins them by (0, 1)"),
+    ],
+)
+def test_pairs_and_cuts_that_do_not_fit_are_refused(kinfolk, features, tmp_path, monkeypatch, told, why):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs.csv").write_text("x.jpg,1.jpg\n")
+    (tmp_path / "same.csv").write_text("0.jpg,1.jpg\n")
+    code, out, err = kinfolk("cluster", features, *told, "-o", tmp_path / "c.csv")
+    assert (code, out) == (2, "")
+    assert why in err and len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "c.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("told", "why"),
     [

@@ -63,6 +63,16 @@ def cluster(
     max_size: Annotated[
         int | None, typer.Option(help="No cluster gets larger than this.", callback=options.whole())
     ] = None,
+    probability: Annotated[
+        float | None,
+        typer.Option(help="For kin: finer clusters above 0.5, coarser ones below it; 0 to 1. Without confidence."),
+    ] = None,
+    must_link: Annotated[
+        Path | None, typer.Option(help="For kin: .csv or .tsv, two ids a line, of rows that are in one cluster.")
+    ] = None,
+    cannot_link: Annotated[
+        Path | None, typer.Option(help="For kin: .csv or .tsv, two ids a line, of rows that are in different clusters.")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the method, such as guard=1.0.")
     ] = None,
@@ -99,15 +109,17 @@ def cluster(
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if out.suffix not in (".csv", ".npy"):
         raise InputError(f"{out}: clusters are written as .csv or .npy")
-    options.output(out, force, inputs=[source, model, train, graph, labels])
+    options.output(out, force, inputs=[source, model, train, graph, labels, must_link, cannot_link])
     learning = train is not None or train_part is not None
     _check_learned(method, model, learning, save_model)
+    _check_kin(method, probability, must_link, cannot_link)
     if model is not None:
         existing_folder(model, "a model folder")
     options.output(save_model, force, "model", inputs=[source, train, graph, labels])
-    named = dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size)
-    given = _given(named, settings or [], method, model)
-    options.exists(source, train, labels, graph)
+    given = _given(
+        dict(k=k, threshold=threshold, n_clusters=n_clusters, max_size=max_size), settings or [], method, model
+    )
+    options.exists(source, train, labels, graph, must_link, cannot_link)
     _refuse_clusters(source)
     with stage("loading"):
         clusterer = _clusterer(method, given, seed) if model is None else _with_model(method, model, given, seed)
@@ -125,12 +137,13 @@ def cluster(
     neighbors = None if graph is None else NeighborGraph.load(graph)
     if neighbors is not None and len(neighbors) != len(features):
         raise InputError(f"{graph} has {len(neighbors)} rows, {source} has {len(features)}: they must be the same rows")
+    _set_pairs(clusterer, features, must_link=must_link, cannot_link=cannot_link)
     with options.timed() as took, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if known is not None:
             clusterer.fit(known, known.labels)
         found = clusterer.fit_predict(features if neighbors is None else neighbors)
-    sure, second = (getattr(clusterer, name, None) for name in ("probabilities_", "second_"))  # of some methods
+    found, sure, second = _cut(clusterer, found, probability)
     with stage("writing"):
         write_clusters(out, found, features.names, sure, medoids(found, features), force, safe_cells, second)
     if save_model is not None:
@@ -218,6 +231,32 @@ def _check_learned(method: str, model: Path | None, learning: bool, save_model: 
         raise InputError(f"{method} needs labelled identities to learn from, or a model: {how}")
     elif save_model is not None and not learning:
         raise InputError("--save-model keeps what was learned by this call: it needs --train or --train-part")
+
+
+def _check_kin(method: str, probability: float | None, must_link: Path | None, cannot_link: Path | None) -> None:
+    given = {"--probability": probability, "--must-link": must_link, "--cannot-link": cannot_link}
+    if method != "kin" and (wrong := [option for option, value in given.items() if value is not None]):
+        raise InputError(f"{wrong[0]} is for kin: {method} has no such choice")
+    if probability is not None and not 0 <= probability <= 1:
+        raise InputError(f"--probability must be a number from 0 to 1, not {probability}")
+
+
+def _set_pairs(clusterer: Clusterer, features: FeatureSet, **files: Path | None) -> None:
+    from kinfolk.formats._pairs import read_pairs
+
+    for name, file in files.items():
+        if file is not None:
+            clusterer.set_params(**{name: read_pairs(file, len(features), features.names)})
+
+
+def _cut(clusterer: Any, labels: NDArray[np.int64], probability: float | None) -> tuple[NDArray[np.int64], Any, Any]:
+    """Return the clusters asked for, and how sure each row is and its second choice, which some methods know.
+
+    These belong to the clusters that were found: finer and coarser ones have none.
+    """
+    if probability is not None:
+        return clusterer.cut(probability), None, None
+    return labels, getattr(clusterer, "probabilities_", None), getattr(clusterer, "second_", None)
 
 
 def _with_model(method: str, model: Path, given: dict[str, Any], seed: int) -> Clusterer:
