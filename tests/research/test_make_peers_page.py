@@ -1,68 +1,128 @@
-"""The section about peers is written from the lines that are measured."""
+"""The sections about peers, and the table of the README, are written from the lines that are measured."""
 
 import json
 import sys
 
+import numpy as np
+import pytest
+from scipy import stats
+
 from research import make_peers_page as script
 
 
-def line(method, score, place=("omniglot", "zipf"), draw=0, oracle=False):
-    how = dict(oracle=oracle, setting="default", nmi=1.0, ari=1.0, clusters=1200, seconds=2.0, version="kinfolk 1 abc")
-    return dict(set=place[0], regime=place[1], draw=draw, method=method, score=score) | how
+def line(method, score, place=("omniglot", "zipf"), draw=0, oracle=False, **more):
+    how = dict(oracle=oracle, setting="default", nmi=1.0, ari=1.0, clusters=1200, seconds=2.0, version="p 2, kinfolk 1")
+    return dict(set=place[0], regime=place[1], draw=draw, method=method, score=score) | how | more
 
 
+PLAIN, INTENTS = ("omniglot", "plain"), ("clinc150", "all")
 ROWS = [
     line("all alone", 30.0),
+    line("all alone", 30.0, draw=1),
     line("HAC", 50.0),
     line("HAC", 54.0, draw=1),
     line("Infomap", 20.0),
     line("Infomap", 22.0, draw=1),
     line("EVoC", None),
     line("HAC, best threshold", 70.0, oracle=True),
-    line("all alone", 5.0, ("omniglot", "plain")),
-    line("HAC", 40.0, ("omniglot", "plain")),
+    line("all alone", 5.0, PLAIN),
+    line("HAC", 40.0, PLAIN),
     line("all alone", 1.0, ("easy", "3 x 9")),
     line("HAC", 100.0, ("easy", "3 x 9")),
+    line("HAC", 10.0, INTENTS, nmi=61.0, ari=62.0, accuracy=63.0),
+]
+KIN = [line("Kin", 60.0), line("Kin", 63.0, draw=1), line("Kin", 90.0, PLAIN)]
+FEATURES = [
+    line("raw", 60.0),
+    line("raw", 62.0, draw=1),
+    line("GCR", 70.0),
+    line("GCR", 71.0, draw=1),
+    line("GCR", 40.0, PLAIN),
+    line("raw", 50.0, PLAIN),
 ]
 
 
+def section(*more, features=()):
+    return script.section([*ROWS, *more], features).replace("&nbsp;", " ")
+
+
 def test_the_best_is_bold_and_what_loses_to_nothing_done_is_marked():
-    text = script.section(ROWS)
-    assert "|  | all alone (1 draw) | HAC | Infomap | EVoC (1 draw) |" in text
-    assert "| omniglot, zipf | 30.0 | **52.0 ± 2.0** | 21.0 ± 1.0 ↓ | failed |" in text
-    assert "| mean of the 1 | 30.0 | **52.0** | 21.0 | – |" in text
-    assert "| most behind the best | 22.0 | 0.0 | 31.0 | – |" in text
+    text = section()
+    assert "| HAC | **52.0 ± 2.0** | **52.0 ± 2.0** | 2.0 |" in text
+    assert "| Infomap | 21.0 ± 1.0 ↓ | 21.0 ± 1.0 ↓ | 2.0 |" in text
+    assert "| EVoC | failed | failed | – |" in text
+    assert "| HAC, best threshold † (1 draw) | **70.0** | **70.0** | 2.0 |" in text
 
 
-def test_oracles_stand_apart_beside_the_best_default_of_the_same_draws():
-    text = script.section(ROWS)
-    assert "| omniglot, zipf | **70.0** | 50.0 HAC |" in text and "| omniglot, plain | – | 40.0 HAC |" in text
+def test_means_need_every_set():
+    rows = [line("HAC", 60.0, ("market1501", "zipf")), line("all alone", 4.0, ("market1501", "zipf"))]
+    assert "| Infomap | – | 21.0 ± 1.0 ↓ | – |" in section(*rows)
+    assert "| HAC | **60.0** | **52.0 ± 2.0** | **56.0** |" in section(*rows)
 
 
-def test_easy_sets_and_seconds_have_tables():
-    text = script.section(ROWS)
-    assert "| 3 x 9 | 1.0 | **100.0** | – | – |" in text
-    assert "| seconds | omniglot (1,200 rows) |" in text and "| HAC | 2.0 |" in text
-    assert text.endswith("11 cells: 11 by kinfolk 1 abc.")
+def test_without_kin_there_is_no_comparison_with_it():
+    assert "Kin against" not in section() and "Kin against each other" in section(*KIN)
 
 
-def test_kin_is_the_first_column():
-    assert "|  | Kin | all alone | HAC" in script.section(
-        [*ROWS, line("Kin", 60.0), line("Kin", 61.0, draw=1)]
-    ).replace(" (1 draw)", "")
+def test_differences_are_paired_by_draw():
+    text = section(*KIN)
+    width = stats.t.interval(0.95, 1, loc=0, scale=stats.sem([10.0, 9.0]))[1]
+    assert f"| omniglot, zipf | +9.5 ± {width:.1f} | +40.5 ± {width:.1f} | – | +9.5 ± {width:.1f} |" in text
+    assert "| cells ahead (surely) | 1 (1) | 1 (1) | 0 (0) | 1 (1) |" in text
+    assert "| Kin minus | HAC, best threshold | the best |" in text and "| omniglot, zipf | -10.0 | -10.0 |" in text
+    assert "| cells behind (surely) | 1 (0) | 1 (0) |" in text  # a single draw is sure of nothing
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.5, 4.0], [-1.0, 1.0], list(range(10))])
+def test_intervals_are_those_of_scipy(values):
+    low, high = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
+    assert script.half_width(values) == pytest.approx((high - low) / 2)
+
+
+def test_a_sure_loss_is_bold():
+    assert "| omniglot, zipf | **-20.5 ± " in section(line("Kin", 30.0), line("Kin", 33.0, draw=1))
+
+
+def test_easy_sets_and_intents_have_tables():
+    text = section()
+    assert "| 3 x 9 | 1.0 | **100.0** |" in text
+    assert "| HAC | 61.0 | 62.0 | 63.0 | 1200 | 2.0 |" in text
+    assert "| published, fine-tunes BERT ‡ | 91.0 | 68.5 | 75.9 |  |  |" in text
+    assert text.endswith("13 cells, made with kinfolk 1, p 2.")
+
+
+def test_features_are_beside_raw_ones():
+    text = section(features=FEATURES)
+    assert (
+        "| omniglot, plain | **50.0** | 40.0 ↓ |" in text and "| omniglot, zipf | 61.0 ± 1.0 | **70.5 ± 0.5** |" in text
+    )
+    assert "| mean of the 2 | **55.5** | 55.2 ↓ |" in text and "| cells below raw | 0 | 1 |" in text
+    assert "| most below raw | 0.0 | 10.0 |" in text and "| seconds, whole test parts | 2.0 | 2.0 |" in text
+
+
+def test_the_readme_has_kin_the_best_other_default_and_the_oracle():
+    text = script.summary([*ROWS, *KIN])
+    assert "| `Kin()` | 90.0 | 61.5 | – | – | – |" in text
+    assert "| best default of the others | 40.0 (HAC) | 52.0 (HAC) | – | – | – |" in text
+    assert "| HAC cut where the labels say † | – | 70.0 | – | – | – |" in text
 
 
 def test_nothing_measured_is_said():
-    assert "Nothing is measured yet" in script.section([])
+    assert "Nothing is measured yet" in script.section([], [])
 
 
-def test_the_rest_of_the_page_is_kept_and_writing_twice_changes_nothing(tmp_path, monkeypatch):
-    results, page = tmp_path / "lines.jsonl", tmp_path / "page.md"
-    results.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+def test_the_rest_of_both_pages_is_kept_and_writing_twice_changes_nothing(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    page, readme = tmp_path / "docs" / "peers.md", tmp_path / "README.md"
     page.write_text("# Peers\n\nOld text.\n")
-    arguments = ["--results", results, "--page", page, "--output", page]
+    readme.write_text("# kinfolk\n\n<!-- peers -->\n<!-- /peers -->\nThe rest.\n")
+    for name, rows in (("results", ROWS), ("features", FEATURES)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["--results", tmp_path / "results", "--features", tmp_path / "features", "--into", tmp_path]
     monkeypatch.setattr(sys, "argv", ["make_peers_page", *map(str, arguments)])
     script.main()
-    once = page.read_text()
+    once = page.read_text(), readme.read_text()
     script.main()
-    assert once.startswith("# Peers\n\nOld text.\n\n<!-- peers-on-albums -->\n## Peers") and page.read_text() == once
+    assert once == (page.read_text(), readme.read_text())
+    assert once[0].startswith("# Peers\n\nOld text.\n\n<!-- peers-on-albums -->\n## Peers")
+    assert "| best default" in once[1] and once[1].endswith("<!-- /peers -->\nThe rest.\n")
