@@ -4,14 +4,13 @@
     python -m research.make_peers_page --into /tmp/pages      # a folder with a README.md and a docs/peers.md of its own
 
 All numbers come from research/results/peers_on_albums.jsonl and features_on_albums.jsonl, which the scripts of these
-names measure. The rest of both pages is kept; the tables stand between marks, on docs/peers.md at the end where it has
-no marks yet.
+names measure. The rest of both pages is kept; the tables stand between marks.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,7 @@ class Results:
     def cell(self, place: Place, method: str) -> str:
         """Return mean ± spread, or why there is none."""
         if scores := list(self.draws(place, method).values()):
-            return f"{np.mean(scores):.1f}" + (f" ± {np.std(scores):.1f}" if len(scores) > 1 else "")
+            return f"{np.mean(scores):.1f}" + (f"&nbsp;±&nbsp;{np.std(scores):.1f}" if len(scores) > 1 else "")
         return "failed" if (place, method) in self.by_cell else "–"
 
     def ahead(self, places: Sequence[Place], method: str, other: str) -> list[float]:
@@ -99,17 +98,17 @@ def difference(values: Sequence[float]) -> str:
     """Return the mean difference ± half of its interval; bold where all of the interval is below zero.
 
     >>> difference([1.0, 2.0, 3.0]), difference([-2.0, -2.1]), difference([])
-    ('+2.0 ± 2.5', '**-2.0 ± 0.6**', '–')
+    ('+2.0 ±&nbsp;2.5', '**-2.0 ±&nbsp;0.6**', '–')
     """
     if not values:
         return "–"
     mean, width = float(np.mean(values)), half_width(values)
-    text = f"{mean:+.1f}" + ("" if np.isnan(width) else f" ± {width:.1f}")
+    text = f"{mean:+.1f}" + ("" if np.isnan(width) else f" ±&nbsp;{width:.1f}")
     return f"**{text}**" if mean + width < 0 else text
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown; all columns but the first are numbers. No line breaks inside of a number.
+    """Return a table of Markdown; all columns but the first are numbers.
 
     >>> print(table(["a", "b"], [["x", "1"]]))
     | a | b |
@@ -117,7 +116,7 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     | x | 1 |
     """
     rows = [f"| {' | '.join(line)} |" for line in (head, *lines)]
-    return "\n".join([rows[0], "|---|" + "---:|" * (len(head) - 1), *rows[1:]]).replace(" ± ", "&nbsp;±&nbsp;")
+    return "\n".join([rows[0], "|---|" + "---:|" * (len(head) - 1), *rows[1:]])
 
 
 def best(values: Iterable[float]) -> float:
@@ -153,7 +152,9 @@ def with_draws(results: Results, places: Sequence[Place], name: str) -> str:
     """Return the name of a method, with its number of draws where that of others is larger, and † for oracles."""
     count = {name: max((len(results.draws(p, name)) for p in places), default=0) for name in results.order}
     mark = " †" if name in METHODS and METHODS[name].oracle else ""
-    few = "" if count[name] in (0, max(count.values())) else f" ({count[name]} {'draw' if count[name] == 1 else 'draws'})"
+    few = (
+        "" if count[name] in (0, max(count.values())) else f" ({count[name]} {'draw' if count[name] == 1 else 'draws'})"
+    )
     return f"{name}{mark}{few}"
 
 
@@ -353,7 +354,7 @@ their published settings: k-reciprocal 20 / 6 / 0.3, ECN 25 / 3 / 8, alpha query
 label-free: `GraphEnhancer()`. Mean ± standard deviation over draws. **Bold**: the best of a line. ↓: below raw."""
 TEXT_SUMMARY = """Data as people have them: (F_P + F_B) / 2 × 100, means over four real sets of texts, drawings and
 persons. plain: the test parts; zipf: long tails; few-large: a few large classes among small ones; loners: three
-quarters of the classes have one row; bursts: near-duplicates; 10 draws each. Nothing is set by hand but for †, whose
+quarters of the classes have one row; bursts: near-duplicates; up to 10 draws each. Nothing is set by hand but for †, whose
 threshold the test labels pick (3 draws). [All peers, sets, intervals and times](docs/peers.md)."""
 
 
@@ -364,19 +365,12 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=ROOT, help="the folder with README.md and docs/peers.md")
     options = parser.parse_args()
     rows = read(options.results)
-    fill(options.into / "docs" / "peers.md", lambda page: with_section(page, section(rows, read(options.features))))
-    fill(options.into / "README.md", lambda page: put(page, README_MARK, summary(rows)))
+    fill(options.into / "docs" / "peers.md", MARK, section(rows, read(options.features)))
+    fill(options.into / "README.md", README_MARK, summary(rows))
 
 
-def fill(path: Path, change: Callable[[str], str]) -> None:
-    write(path, change(path.read_text(encoding="utf-8")))
-
-
-def with_section(page: str, text: str) -> str:
-    """Return the page with the section between its marks, which are added at the end where they are missing."""
-    if f"<!-- {MARK} -->\n" not in page:
-        page = f"{page.rstrip()}\n\n<!-- {MARK} -->\n<!-- /{MARK} -->\n"
-    return put(page, MARK, text)
+def fill(path: Path, mark: str, text: str) -> None:
+    write(path, put(path.read_text(encoding="utf-8"), mark, text))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ Score = Callable[[Labels, Labels], float]
 Run = Callable[[NDArray[np.float32], Labels, Score], tuple[Any, str]]
 
 CUTS = 250  # numbers of clusters at which the oracle cuts a hierarchy, each about 4 % above the last
+PAIRS_ROWS = 15_000  # most rows whose pairs the oracle of HAC compares: 22,500 would take 12 GB
 RESOLUTIONS = np.geomspace(0.0005, 0.7, 16)  # of CPM: the best ones on the real sets are far inside
 NEIGHBORS = (5, 10, 20, 40, 80)  # k of Infomap
 UMAP_LIMIT = 60.0  # seconds, after which UMAP is not run on further draws of a set and regime
@@ -115,7 +116,7 @@ def hac_oracle(X: NDArray[np.float32], y: Labels, score: Score) -> tuple[Labels,
     """The best cut of the hierarchy of all pairs; with many rows also of that of the graph, which the default cuts."""
     model = cluster.HAC().fit(X)
     hierarchies = {"all pairs" if len(X) <= EXACT_ROWS else "graph": model.merges_}
-    if len(X) > EXACT_ROWS:
+    if EXACT_ROWS < len(X) <= PAIRS_ROWS:
         hierarchies["all pairs"] = exact_linkage(unit_rows(X), "average")
 
     def cuts() -> Iterable[tuple[Labels, str]]:

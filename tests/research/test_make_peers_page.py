@@ -114,7 +114,7 @@ def test_nothing_measured_is_said():
 def test_the_rest_of_both_pages_is_kept_and_writing_twice_changes_nothing(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     page, readme = tmp_path / "docs" / "peers.md", tmp_path / "README.md"
-    page.write_text("# Peers\n\nOld text.\n")
+    page.write_text("# Peers\n\n<!-- peers-on-albums -->\n<!-- /peers-on-albums -->\n\nOld text.\n")
     readme.write_text("# kinfolk\n\n<!-- peers -->\n<!-- /peers -->\nThe rest.\n")
     for name, rows in (("results", ROWS), ("features", FEATURES)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -124,5 +124,6 @@ def test_the_rest_of_both_pages_is_kept_and_writing_twice_changes_nothing(tmp_pa
     once = page.read_text(), readme.read_text()
     script.main()
     assert once == (page.read_text(), readme.read_text())
-    assert once[0].startswith("# Peers\n\nOld text.\n\n<!-- peers-on-albums -->\n## Peers")
+    assert once[0].startswith("# Peers\n\n<!-- peers-on-albums -->\n## Peers")
+    assert once[0].endswith("\n<!-- /peers-on-albums -->\n\nOld text.\n")
     assert "| best default" in once[1] and once[1].endswith("<!-- /peers -->\nThe rest.\n")
