@@ -19,6 +19,7 @@ BENCHMARKS = {
     "gcut": cluster.gcut,
     "infomap": cluster.infomap,
     "clusterers": cluster.over_n,
+    "kin-cuts": cluster.kin_cuts,
     "peers": peers.peers,
     "rerank-market": rerank.market,
     "rerank-msmt17": rerank.msmt17,

@@ -12,6 +12,7 @@ import kinfolk as kf
 from benchmarks.measure import measure
 from benchmarks.page import Section, draw_lines
 from kinfolk import cluster
+from kinfolk.cluster._internal.tree import Tree
 
 K = 80
 PART1 = 8_573  # identities of MS-Celeb part 1: about 584K rows
@@ -181,4 +182,55 @@ def over_n(folder: str, sizes: tuple[int, ...] = (12_500, 25_000, 50_000, 100_00
         "![Time over n](images/clusterers-over-n.svg)",
         ["method", *(f"{n:,}" for n in sizes)],
         rows,
+    )
+
+
+def fit_and_cut(folder: str, rows: int) -> Callable[[], Any]:
+    features = kf.load(Path(folder) / "x.kf").features[:rows]
+    _warm(cluster.Kin(), on_features=True)
+
+    def work() -> tuple[float, list[float]]:
+        start = time.perf_counter()
+        kin = cluster.Kin().fit(features)
+        return time.perf_counter() - start, cut_times(kin)
+
+    return work
+
+
+def cut_made_up(rows: int) -> Callable[[], Any]:
+    """Cut a tree in which each row, in a random order, is merged with a random one before it."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(rows)
+    before = order[rng.integers(0, np.arange(1, rows))]
+    kin = cluster.Kin()
+    kin._tree = Tree(order[1:].astype(np.int32), before.astype(np.int32), np.linspace(1, 0, rows - 1), rows)
+    kin.labels_ = np.zeros(rows, dtype=np.int64)
+    kin.cut()
+    return lambda: cut_times(kin)
+
+
+def cut_times(kin: cluster.Kin) -> list[float]:
+    """Return the seconds of the cuts at 0, 0.1, ..., 1."""
+    times = []
+    for probability in np.linspace(0, 1, 11).tolist():
+        start = time.perf_counter()
+        kin.cut(probability)
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def kin_cuts(folder: str, fitted: int = 12_500, made_up: tuple[int, ...] = (12_500, 100_000)) -> Section:
+    _prepare(folder, int(fitted / 60) + 10, ())
+    fit, times = measure(fit_and_cut, folder, fitted).result
+    cuts = {f"{fitted:,}, celeb_like (generated)": times}
+    cuts |= {f"{n:,}, a tree made up": measure(cut_made_up, n).result for n in made_up}
+    slowest = 1000 * max(map(max, cuts.values()))
+    return Section(
+        "Finer and coarser clusters: `Kin.cut`",
+        "Eleven cuts, at 0, 0.1, ..., 1. In the tree that is made up each row is merged with a random one, which costs "
+        "a cut more than classes do.",
+        ["rows", "a cut, mean", "slowest"],
+        [[name, f"{1000 * np.mean(each):.1f} ms", f"{1000 * max(each):.1f} ms"] for name, each in cuts.items()],
+        f"Asked: under 0.2 s a cut at 100,000 rows. Measured: at most {slowest:.0f} ms. The fit of the {fitted:,} rows "
+        f"took {fit:.1f} s, as long as {fit / max(times):,.0f} of its slowest cuts.",
     )
