@@ -102,6 +102,10 @@ def cluster(
     learned before (--model).
 
     [bold]Example:[/bold]  kinfolk cluster photos.npz -o clusters.csv
+
+    What you know about pairs of rows is honoured, here with finer clusters than by default:
+
+    [bold]Example:[/bold]  kinfolk cluster photos.npz --must-link same.csv --probability 0.8 -o finer.csv
     """
     from kinfolk._core.files import existing_folder
 
