@@ -26,6 +26,7 @@ KIN, ALONE, TUNED, RAW = "Kin", "all alone", "HAC, best threshold", "raw"
 FIRST = (KIN, ALONE)  # the lines above all others
 REGIMES = ("plain", "zipf", "few-large", "loners", "bursts")
 UNEVEN = REGIMES[1:]
+BEST = "the best default"
 CONFIDENCE = 0.95
 PUBLISHED = {"clinc150": (91.0, 68.5, 75.9), "banking77": (75.3, 43.3, 54.8)}  # NMI, ARI, accuracy
 
@@ -148,8 +149,10 @@ def score_lines(
     return lines
 
 
-def with_draws(results: Results, places: Sequence[Place], name: str) -> str:
+def named(results: Results, places: Sequence[Place], name: str) -> str:
     """Return the name of a method, with its number of draws where that of others is larger, and † for oracles."""
+    if name == BEST:
+        return name
     count = {name: max((len(results.draws(p, name)) for p in places), default=0) for name in results.order}
     mark = " †" if name in METHODS and METHODS[name].oracle else ""
     few = (
@@ -172,7 +175,7 @@ def scores_table(results: Results, heads: Sequence[str], groups: Sequence[Sequen
     ]
     return table(
         ["", *heads, "seconds"],
-        ([with_draws(results, places, line[0]), *line[1:], seconds(results, places, line[0])] for line in lines),
+        ([named(results, places, line[0]), *line[1:], seconds(results, places, line[0])] for line in lines),
     )
 
 
@@ -189,27 +192,57 @@ def means_table(results: Results) -> str:
     return scores_table(results, [*REGIMES, f"the {len(uneven)} uneven"], [*groups, uneven])
 
 
-def ahead_table(results: Results, oracle: bool) -> str:
-    """Return how far Kin is ahead of each other method in each uneven cell, with three lines about all of them.
+def differences(results: Results, places: Sequence[Place]) -> dict[str, list[list[float]]]:
+    """Return for each other method how far Kin is ahead in each place, draw by draw; defaults first, then oracles.
 
-    The column "the best" is that of the other method with the highest mean in the cell.
+    BEST: for each place the default with the highest mean.
     """
+    defaults, oracles = (
+        [name for name in results.methods(oracle, results.places(UNEVEN)) if name not in FIRST]
+        for oracle in (False, True)
+    )
+    found = {name: [results.ahead([place], KIN, name) for place in places] for name in (*defaults, *oracles)}
+    winners = [max(defaults, key=lambda name: np.nan_to_num(results.mean([place], name), nan=-1.0)) for place in places]
+    ahead = [found[winner][index] for index, winner in enumerate(winners)]
+    return {name: found[name] for name in defaults} | {BEST: ahead} | {name: found[name] for name in oracles}
+
+
+def mean_difference(results: Results, places: Sequence[Place], name: str) -> str:
+    """Return how far Kin is ahead of a method on average over the places; of BEST without an interval."""
+    if name != BEST:
+        return difference(results.ahead(places, KIN, name))
+    found = differences(results, places)[BEST]
+    return difference([float(np.mean([np.mean(values) for values in found]))] if found and all(found) else [])
+
+
+def regime_ahead_table(results: Results, regime: str) -> str:
+    """Return how far Kin is ahead of each other method on each set, and on average."""
+    places = results.places([regime])
+    lines = (
+        [
+            named(results, places, name),
+            *(difference(values) for values in found),
+            mean_difference(results, places, name),
+        ]
+        for name, found in differences(results, places).items()
+    )
+    return table(["Kin minus", *(name for name, _ in places), "mean"], lines)
+
+
+def ahead_table(results: Results) -> str:
+    """Return how far Kin is ahead of each other method in each regime, and in how many of the uneven cells."""
     places = results.places(UNEVEN)
-    others = [name for name in results.methods(oracle, places) if name not in FIRST]
-    lines, columns = [], dict[str, list[list[float]]]()
-    for place in places:
-        found = {name: results.ahead([place], KIN, name) for name in others}
-        winner = max(others, key=lambda name: np.nan_to_num(results.mean([place], name), nan=-1.0))
-        found["the best"] = found[winner]
-        for name, values in found.items():
-            columns.setdefault(name, []).append(values)
-        lines.append([f"{place[0]}, {place[1]}", *(difference(values) for values in found.values())])
-    means = {name: results.ahead(places, KIN, name) for name in others}
-    means["the best"] = [float(np.mean([np.mean(values) for values in columns["the best"] if values]))]
-    lines.append([f"mean of the {len(places)}", *(difference(values) for values in means.values())])
-    lines.append(["cells ahead (surely)", *(count(column, 1) for column in columns.values())])
-    lines.append(["cells behind (surely)", *(count(column, -1) for column in columns.values())])
-    return table(["Kin minus", *columns], lines)
+    groups = [*(results.places([regime]) for regime in UNEVEN), places]
+    lines = (
+        [
+            named(results, places, name),
+            *(mean_difference(results, group, name) for group in groups),
+            count(found, 1),
+            count(found, -1),
+        ]
+        for name, found in differences(results, places).items()
+    )
+    return table(["Kin minus", *UNEVEN, f"the {len(places)} uneven", "ahead (surely)", "behind (surely)"], lines)
 
 
 def count(column: Iterable[Sequence[float]], sign: int) -> str:
@@ -237,9 +270,9 @@ def intents_table(results: Results) -> str:
     fields = ("nmi", "ari", "accuracy")
     lines = [
         [
-            with_draws(results, places, name),
+            named(results, places, name),
             *(number(results.mean([p], name, field)) for p in places for field in fields),
-            *(number(results.mean([p], name, "clusters"), 0) for p in places),
+            " / ".join(number(results.mean([p], name, "clusters"), 0) for p in places),
             seconds(results, places, name),
         ]
         for oracle in (False, True)
@@ -247,9 +280,9 @@ def intents_table(results: Results) -> str:
         if name != ALONE
     ]
     published = [number(value) for name, _ in places for value in PUBLISHED[name]]
-    lines.append(["published, fine-tunes BERT ‡", *published, *("" for _ in places), ""])
+    lines.append(["published, fine-tunes BERT ‡", *published, "", ""])
     heads = [f"{name} {field}" for name, _ in places for field in ("NMI", "ARI", "acc.")]
-    return table(["", *heads, *(f"{name} clusters" for name, _ in places), "seconds"], lines)
+    return table(["", *heads, "clusters", "seconds"], lines)
 
 
 def features_table(results: Results) -> str:
@@ -266,7 +299,7 @@ def features_table(results: Results) -> str:
     lines.append(["most below raw", *(number(max(value, 0.0)) for value in worst)])
     whole = results.places(REGIMES[:1])
     lines.append(["seconds, whole test parts", *(seconds(results, whole, name) for name in names)])
-    return table(["", *(with_draws(results, places, name) for name in names)], lines)
+    return table(["", *(named(results, places, name) for name in names)], lines)
 
 
 def made_with(results: Results) -> str:
@@ -281,12 +314,13 @@ def section(rows: Sequence[Row], feature_rows: Sequence[Row]) -> str:
         return TEXT_EMPTY
     results = Results(rows)
     parts = [TEXT, "### Means over the four sets", means_table(results)]
+    compared = KIN in results.methods(False, results.places(UNEVEN))
+    if compared:
+        parts += ["### Kin against each other method", TEXT_AHEAD, ahead_table(results)]
     for regime in (regime for regime in REGIMES if results.sets(regime)):
         parts += [f"### {regime}: {WHAT[regime]}", regime_table(results, regime)]
-    if KIN in results.methods(False, results.places(UNEVEN)):
-        parts += ["### Kin against each other, cell by cell", TEXT_AHEAD, ahead_table(results, oracle=False)]
-        if results.methods(True, results.places(UNEVEN)):
-            parts += ["The same against those that may do more (†):", ahead_table(results, oracle=True)]
+        if compared and regime in UNEVEN:
+            parts.append(regime_ahead_table(results, regime))
     if any(row["set"] == EASY for row in rows):
         parts += ["### Easy sets", TEXT_EASY, easy_table(results)]
     if results.sets(ALL):
@@ -340,9 +374,9 @@ Bold among them: the best of them.
 `python -m research.peers_on_albums` and `python -m research.features_on_albums` measure it again,
 `python -m research.make_peers_page` writes these sections and the table of the README."""
 TEXT_AHEAD = f"""Mean difference over the draws that both have ± half of its {CONFIDENCE:.0%} interval (paired by draw,
-Student's t; none for a single draw). **Bold**: Kin is behind, and all of the interval is below zero. "The best":
-against the method with the highest mean of that line. Last lines: the number of cells where the mean is ahead or
-behind, in brackets those where the interval leaves zero out too."""
+Student's t; none for a single draw). **Bold**: Kin is behind, and all of the interval is below zero. The best default:
+in each cell the one with the highest mean. Ahead, behind: the number of cells, in brackets those where the interval
+leaves zero out too. The cells stand below, regime by regime."""
 TEXT_EASY = "Well separated Gaussian classes, number × size in dimensions; one draw. **Bold**: the best of a line."
 TEXT_INTENTS = """All 150 intents of clinc150 and all 77 of banking77, both parts together. NMI, ARI and accuracy × 100
 (accuracy: each intent with one cluster, the best such matching). The number of clusters is told to no method without †;
@@ -354,8 +388,8 @@ their published settings: k-reciprocal 20 / 6 / 0.3, ECN 25 / 3 / 8, alpha query
 label-free: `GraphEnhancer()`. Mean ± standard deviation over draws. **Bold**: the best of a line. ↓: below raw."""
 TEXT_SUMMARY = """Data as people have them: (F_P + F_B) / 2 × 100, means over four real sets of texts, drawings and
 persons. plain: the test parts; zipf: long tails; few-large: a few large classes among small ones; loners: three
-quarters of the classes have one row; bursts: near-duplicates; up to 10 draws each. Nothing is set by hand but for †, whose
-threshold the test labels pick (3 draws). [All peers, sets, intervals and times](docs/peers.md)."""
+quarters of the classes have one row; bursts: near-duplicates; up to 10 draws each. Nothing is set by hand but for †,
+whose threshold the test labels pick (3 draws). [All peers, sets, intervals and times](docs/peers.md)."""
 
 
 def main() -> None:
