@@ -79,6 +79,16 @@ def test_a_sweep_after_auto_is_the_sweep_from_scratch():
     np.testing.assert_array_equal(after.thresholds, fresh.thresholds)
 
 
+def test_auto_is_near_the_best_threshold_where_features_crowd_near_one():
+    fs = kf.datasets.celeb_like(60, seed=3)
+    Z = kf.GraphEnhancer().fit_transform(fs)
+    clusterer = GCut().fit(Z)
+    found = kf.metrics.pairwise(fs.labels, clusterer.labels_).f + kf.metrics.bcubed(fs.labels, clusterer.labels_).f
+    assert found / 2 > clusterer.sweep(fs.labels).mean_f.max() - 0.05
+    assert GCut().fit(kf.knn_graph(Z, 80)).threshold_ == clusterer.threshold_
+    assert GCut(k=2).fit(Z[:3]).n_clusters_ >= 1  # too few neighbours to choose from
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clinc150", "banking77", "omniglot", "market1501"])
 def test_the_threshold_without_labels_comes_near_the_oracle(shared_data, name):

@@ -7,6 +7,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.cluster import Infomap
+from kinfolk.kinship.choose_k import choose_k
 
 
 def test_well_separated_classes_are_found(reference):
@@ -22,6 +23,18 @@ def test_rows_without_an_edge_are_clusters_of_one(reference):
     assert Infomap(k=5, threshold=None).fit(X).n_clusters_ < 91
     with pytest.raises(kf.InputError, match="threshold"):
         Infomap(threshold="some").fit(X)
+
+
+def test_k_is_the_most_closed_neighbourhood():
+    rows = np.eye(12).repeat(30, axis=0) + 0.15 * np.random.default_rng(0).standard_normal((360, 12))
+    clusterer = Infomap().fit(rows)
+    chosen = choose_k(kf.knn_graph(rows, 80))
+    assert clusterer.graph_.k == chosen
+    np.testing.assert_array_equal(clusterer.labels_, Infomap(k=chosen).fit_predict(rows))
+    np.testing.assert_array_equal(clusterer.labels_, Infomap().fit_predict(kf.knn_graph(rows, 80)))
+    assert Infomap().fit(rows[:3]).graph_.k == 2  # too few to choose from
+    with pytest.raises(kf.InputError, match="k must be"):
+        Infomap(k="some").fit(rows)
 
 
 def test_a_missing_package_is_named_with_the_command(monkeypatch, reference):

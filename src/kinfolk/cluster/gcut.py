@@ -12,12 +12,13 @@ from kinfolk._core.checks import check_choice, check_number, check_whole
 from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.base import Clusterer
-from kinfolk.cluster._internal.hierarchy import Merges, most_modular
+from kinfolk.cluster._internal.hierarchy import Merges, most_modular, shortest_walk
 from kinfolk.cluster._internal.size_limit import NO_LIMIT, edges_by_score, join_with_guard
 from kinfolk.cluster._internal.sweep import Sweep, score_merges
 from kinfolk.cluster._internal.threshold_merges import merges_at_thresholds
 from kinfolk.cluster._internal.union_find import find, roots
 from kinfolk.features import Matrix
+from kinfolk.kinship.choose_k import CLOSURE_KS, choose_k
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import sim_m
 
@@ -34,8 +35,9 @@ class GCut(Clusterer):
     Parameters
     ----------
     k : neighbours of each row.
-    threshold : a number; "auto": the most modular cut, weighted by Sim-M, without labels (see
-        `kinfolk.cluster._internal.hierarchy`); `tune(X, y)` chooses it on labelled rows.
+    threshold : a number; "auto": without labels, the cut that tells a random walk between close neighbours in the
+        fewest bits, or for similarity="sim_m" the most modular one (see `kinfolk.cluster._internal.hierarchy`);
+        `tune(X, y)` chooses it on labelled rows.
     similarity : "cosine" or "sim_m".
     max_size : no cluster gets larger.
     guard : minimum number of edges, for each row of the smaller one, that two clusters of 10 or more rows need to be
@@ -48,8 +50,8 @@ class GCut(Clusterer):
     threshold_ : the threshold used.
     graph_ : the neighbour graph.
 
-    Cost: one pass over the n k edges; "auto" adds Sim-M. Memory: the graph (8 n k bytes), and as much again for
-    similarity="sim_m" and for threshold="auto".
+    Cost: one pass over the n k edges; "auto" adds a second one, closures and Sim-M. Memory: the graph (8 n k bytes),
+    and as much again for similarity="sim_m" and for threshold="auto".
 
     Examples
     --------
@@ -78,7 +80,8 @@ class GCut(Clusterer):
     def tune(self, X: Matrix | NeighborGraph, y: ArrayLike) -> Self:
         """Set `threshold` to the one with the best (F_P + F_B) / 2 on labelled rows, and fit them.
 
-        Tune on rows other than those you report scores of. The plain cut is scored, without max_size and guard.
+        Tune on rows other than those you report scores of, and for trained features on identities that the enhancer
+        did not see: its own are too easy. The plain cut is scored, without max_size and guard.
 
         Parameters
         ----------
@@ -166,10 +169,18 @@ class GCut(Clusterer):
         if self.threshold != "auto":
             return float(self.threshold)
         indices, scores = self._sorted
-        tests = scores if self.similarity == "sim_m" else sim_m(g)
         merges = self._merges_at(chosen := _thresholds(scores, POINTS))
-        count = most_modular(merges, indices, tests)
-        return float(merges.similarity[count - 1] if count else np.nextafter(chosen[0], np.float32(2)))
+        if self.similarity == "sim_m":
+            return _after(merges, most_modular(merges, indices, scores), chosen)
+        # the walk stays where neighbourhoods are most closed: more neighbours than a class has lead it away
+        near = g.restrict(choose_k(g)) if g.k >= CLOSURE_KS[0] else g
+        steps = (near.indices, sim_m(near))
+        coarse = _after(merges, shortest_walk(merges, *steps), chosen)
+        best = int(np.argmin(np.abs(chosen - np.float32(coarse))))
+        around = chosen[[max(best - 1, 0), min(best + 1, POINTS - 1)]]
+        chosen = np.linspace(around[0], around[1], POINTS, dtype=np.float32)  # enhanced features crowd near 1
+        merges = merges_at_thresholds(indices, scores, chosen)
+        return _after(merges, shortest_walk(merges, *steps), chosen)
 
     def _merges_at(self, thresholds: NDArray[np.float32]) -> Merges:
         """Return the merges at these thresholds; the last result is kept for a sweep after "auto"."""
@@ -184,6 +195,11 @@ class GCut(Clusterer):
 def _thresholds(scores: NDArray[np.float32], points: int) -> NDArray[np.float32]:
     check_whole("points", points)
     return np.linspace(scores[:, 0].max(), scores[:, -1].min(), points, dtype=np.float32)
+
+
+def _after(merges: Merges, count: int, thresholds: NDArray[np.float32]) -> float:
+    """Return the threshold of the last of so many merges; for none, one above all thresholds."""
+    return float(merges.similarity[count - 1] if count else np.nextafter(thresholds[0], np.float32(2)))
 
 
 def components_above(indices: NDArray[np.int32], scores: NDArray[np.float32], threshold: float) -> NDArray[np.int32]:

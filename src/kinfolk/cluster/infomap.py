@@ -10,11 +10,13 @@ from scipy import sparse
 
 from kinfolk._core.checks import LARGEST, check_number, check_whole
 from kinfolk._core.errors import MissingExtraError
-from kinfolk.cluster._internal.base import Clusterer
+from kinfolk.cluster._internal.base import Clusterer, rows_of
 from kinfolk.features import Matrix
-from kinfolk.neighbors import NeighborGraph
+from kinfolk.kinship.choose_k import CLOSURE_KS, choose_k
+from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.similarity import auto_threshold, sim_m
 
+MOST_NEIGHBORS = 80  # that k="auto" chooses from: those of G-cut
 BLOCK_LINKS = 1 << 20  # passed to infomap at once: 24 MB
 
 
@@ -25,7 +27,7 @@ class Infomap(Clusterer):
 
     Parameters
     ----------
-    k : neighbours of each row.
+    k : neighbours of each row; "auto": as many of up to 80 as have the most closed neighbourhoods (`choose_k`).
     threshold : which edges are used. "auto": those that `kf.prune` keeps, without labels, which bounds the memory;
         a number: cosines from there on; None: all edges.
     trials : starts, of which the best is taken.
@@ -38,7 +40,7 @@ class Infomap(Clusterer):
     labels_ : (n,) clusters by falling size; rows without an edge are clusters of one.
     graph_ : the neighbour graph.
 
-    Links are weighted by cosine. Memory: about 2 KB a row at k = 20 (docs/benchmarks.md).
+    Links are weighted by cosine. Memory: about 2 KB a row at k = 20 (docs/benchmarks.md), more where k is larger.
     Needs `pip install "kinfolk[infomap]"` (GPL).
 
     Examples
@@ -50,7 +52,7 @@ class Infomap(Clusterer):
 
     def __init__(  # noqa: D107
         self,
-        k: int = 20,
+        k: int | Literal["auto"] = "auto",
         threshold: float | Literal["auto"] | None = "auto",
         trials: int = 1,
         *,
@@ -67,14 +69,14 @@ class Infomap(Clusterer):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_whole("k", self.k)
+        check_whole("k", self.k, auto=True)
         check_whole("trials", self.trials)
         if self.threshold is not None:
             check_number("threshold", self.threshold, auto=True)
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         infomap = _infomap()
-        g = self._graph(X, self.k)
+        g = self._neighbors(X)
         links = _links(g, self._kept(g))
         labels = np.arange(len(g)) + len(g)  # above all module numbers: rows without a link keep their own
         if links.nnz == 0:
@@ -89,6 +91,14 @@ class Infomap(Clusterer):
         for node, module in program.run().modules().items():
             labels[node] = module
         return labels
+
+    def _neighbors(self, X: Matrix | NeighborGraph) -> NeighborGraph:
+        if self.k != "auto":
+            return self._graph(X, self.k)
+        most = min(MOST_NEIGHBORS, X.k if isinstance(X, NeighborGraph) else rows_of(X) - 1)
+        g = X.restrict(most) if isinstance(X, NeighborGraph) else knn_graph(X, most)
+        self.graph_ = g.restrict(choose_k(g)) if most >= CLOSURE_KS[0] else g
+        return self.graph_
 
     def _kept(self, g: NeighborGraph) -> NDArray[np.bool_]:
         if self.threshold is None:
