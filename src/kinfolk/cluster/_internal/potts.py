@@ -1,20 +1,15 @@
 r"""The constant Potts model: clusters whose pairs are, on average, more probably kin than gamma.
 
-    maximise  Q = sum over clusters of [ sum over edges inside of w_i w_j (p_ij - gamma)
-                                       - sum over other pairs inside of w_i w_j gamma u_i u_j ],     pairs i < j
+    maximise  Q = sum over clusters of the sum over pairs i < j inside of p_ij - gamma
 
-An edge is a pair that was observed: p_ij is the probability that its ends are kin. u_i in [0, 1] says how surely row i
-has edges to all its kin: a pair without an edge is of strangers as far as both its ends are closed, else unknown. Row i
-stands for w_i copies. With gamma = 1/2 the maximum of Q is the clustering with the fewest expected errors over pairs.
+p_ij is the probability that i and j are kin, 0 for a pair without an edge. With gamma = 1/2 the maximum of Q is the
+clustering with the fewest expected errors over pairs. Two disjoint sets gain by joining
 
-With m_i = w_i u_i and e_ij = w_i w_j (p_ij - gamma) + gamma m_i m_j on the edges, two disjoint sets gain by joining
-
-    e(A, B) - gamma m(A) m(B),     where e and m of a set are sums over its rows
+    p(A, B) - gamma |A| |B|,     where p(A, B) is the sum over the edges between them
 
 so a set can be moved as one node. Each row moves to the neighbouring cluster with the largest gain, or on its own; then
 whole clusters move likewise, as nodes of a smaller graph; until none moves (the moves of Louvain; Traag et al. 2011 for
-the model). Rows that must be together are one node from the start. Nodes that must be apart have an edge of minus
-infinity, which stays one in every sum.
+the model). Rows that must be together are one node from the start.
 """
 
 from __future__ import annotations
@@ -34,17 +29,16 @@ LEAST_GAIN = 1e-9  # smaller ones are rounding: rows would move to and fro
 
 
 class Nodes(NamedTuple):
-    """Nodes with their edges e, row after row of a symmetric matrix without its diagonal, and the sums of u and of w.
+    """Nodes with their edges, row after row of a symmetric matrix, and the number of rows that each stands for.
 
-    Shapes: starts (n + 1,) int64, targets (edges,) int32, weights (edges,) float32; shut (n,), the sum of w u in a
-    node, and copies (n,), the sum of w, both float64.
+    Shapes: starts (n + 1,) int64, targets (edges,) int32, weights (edges,) float32, the sum of p; size (n,) int64, from
+    1 on.
     """
 
     starts: NDArray[np.int64]
     targets: NDArray[np.int32]
     weights: NDArray[np.float32]
-    shut: NDArray[np.float64]
-    copies: NDArray[np.float64]
+    size: NDArray[np.int64]
 
 
 def group_by_potts(
@@ -52,10 +46,7 @@ def group_by_potts(
     resolution: float = 0.5,
     seed: int = 0,
     *,
-    closed: NDArray[np.floating] | None = None,
-    copies: NDArray[np.number] | None = None,
     together: NDArray[np.integer] | None = None,
-    apart: NDArray[np.integer] | None = None,
 ) -> NDArray[np.int64]:
     """Return a cluster for each row, numbered by their first rows.
 
@@ -63,24 +54,21 @@ def group_by_potts(
 
     Parameters
     ----------
-    graph : (n, n) symmetric, the p of observed pairs.
+    graph : (n, n) symmetric, the p of pairs.
     resolution : gamma.
     seed : of the order in which rows are visited.
-    closed : u (n,); None: 1 for all, a pair without an edge is of strangers.
-    copies : w (n,), from 1 on; None: 1 for all.
     together : (n,) numbers 0, 1, 2, ...: rows with the same one are in one cluster; None: each row has its own.
-    apart : (m, 2) pairs of these numbers that are never in one cluster.
 
     Examples
     --------
     >>> p = csr_array([[0, 0.9, 0.0, 0], [0.9, 0, 0.3, 0], [0, 0.3, 0, 0.8], [0, 0, 0.8, 0]])
     >>> group_by_potts(p)
     array([0, 0, 1, 1])
-    >>> group_by_potts(p, apart=np.array([[0, 1]]))
-    array([0, 1, 2, 2])
+    >>> group_by_potts(p, together=np.array([0, 1, 1, 2]))
+    array([0, 1, 1, 2])
     """
-    nodes = potts_nodes(graph, resolution, closed, copies, together, apart)
-    n = len(nodes.shut)
+    nodes = potts_nodes(graph, together)
+    n = len(nodes.size)
     labels = np.arange(n)
     for round_ in range(ROUNDS):
         before, order = labels, np.random.default_rng(seed + round_).permutation(n)
@@ -91,51 +79,28 @@ def group_by_potts(
     return labels if together is None else by_appearance(labels[together])
 
 
-def potts_nodes(
-    graph: csr_array,
-    resolution: float = 0.5,
-    closed: NDArray[np.floating] | None = None,
-    copies: NDArray[np.number] | None = None,
-    together: NDArray[np.integer] | None = None,
-    apart: NDArray[np.integer] | None = None,
-) -> Nodes:
+def potts_nodes(graph: csr_array, together: NDArray[np.integer] | None = None) -> Nodes:
     """Return the nodes to be moved: one for each row, or for each set of rows that must be together.
 
-    >>> potts_nodes(csr_array([[0, 0.75], [0.75, 0]]), closed=np.array([1.0, 0.5])).weights
-    array([0.5, 0.5], dtype=float32)
+    >>> potts_nodes(csr_array([[0, 0.75], [0.75, 0]]), np.array([0, 0])).size
+    array([2])
     """
-    n = graph.shape[0]
-    w = np.ones(n) if copies is None else np.asarray(copies, dtype=np.float64)
-    m = w if closed is None else w * np.asarray(closed, dtype=np.float64)
     starts, targets = graph.indptr.astype(np.int64, copy=False), graph.indices.astype(np.int32, copy=False)
-    nodes = Nodes(starts, targets, graph.data.astype(np.float32, copy=closed is not None or copies is not None), m, w)
-    if closed is not None or copies is not None:  # else e is p
-        _to_gains(*nodes, resolution)
-    if together is not None:
-        nodes = joined(nodes, together)
-    return nodes if apart is None or len(apart) == 0 else _kept_apart(nodes, apart)
+    weights = graph.data.astype(np.float32, copy=False)
+    nodes = Nodes(starts, targets, weights, np.ones(graph.shape[0], dtype=np.int64))
+    return nodes if together is None else joined(nodes, together)
 
 
-def potts_quality(
-    graph: csr_array,
-    labels: NDArray[np.integer],
-    resolution: float = 0.5,
-    closed: NDArray[np.floating] | None = None,
-    copies: NDArray[np.number] | None = None,
-) -> float:
+def potts_quality(graph: csr_array, labels: NDArray[np.integer], resolution: float = 0.5) -> float:
     """Return Q of a clustering.
 
     >>> potts_quality(csr_array([[0, 0.9], [0.9, 0]]), np.array([0, 0]), resolution=0.5)
     0.4
     """
-    edges, n = graph.tocoo(), graph.shape[0]
-    w = np.ones(n) if copies is None else np.asarray(copies, dtype=np.float64)
-    m = w if closed is None else w * np.asarray(closed, dtype=np.float64)
+    edges, size = graph.tocoo(), np.bincount(by_appearance(labels))
     inside = (labels[edges.row] == labels[edges.col]) & (edges.row != edges.col)
-    i, j, p = edges.row[inside], edges.col[inside], edges.data[inside]
-    observed = (w[i] * w[j] * (p - resolution) + resolution * m[i] * m[j]).sum()
-    shut = np.bincount(by_appearance(labels), m)
-    return float(observed - resolution * ((shut**2).sum() - (m**2).sum())) / 2
+    p = edges.data[inside].sum(dtype=np.float64)
+    return float(p - resolution * (size * (size - 1)).sum()) / 2  # each pair was counted twice
 
 
 def by_appearance(labels: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -160,8 +125,7 @@ def joined(nodes: Nodes, labels: NDArray[np.integer]) -> Nodes:
     into = labels.astype(np.int64, copy=False)
     order, bounds = members_of(into)
     starts, targets, weights = _sums_between(nodes.starts, nodes.targets, nodes.weights, into, order, bounds)
-    shut, copies = (np.bincount(into, values).astype(np.float64) for values in (nodes.shut, nodes.copies))
-    return Nodes(starts, targets, weights, shut, copies)
+    return Nodes(starts, targets, weights, np.bincount(into, nodes.size).astype(np.int64))
 
 
 def members_of(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -182,7 +146,7 @@ def local_moves(
     array([1, 1])
     """
     labels = labels.astype(np.int64)
-    _moves(nodes.starts, nodes.targets, nodes.weights, nodes.shut, labels, resolution, order)
+    _moves(nodes.starts, nodes.targets, nodes.weights, nodes.size, labels, resolution, order)
     return labels
 
 
@@ -190,41 +154,12 @@ def _move_clusters(nodes: Nodes, labels: NDArray[np.int64], resolution: float, s
     """Return the labels after whole clusters have moved, until no two are joined."""
     while True:
         clusters = joined(nodes, labels)
-        count = len(clusters.shut)
+        count = len(clusters.size)
         order = np.random.default_rng(seed).permutation(count)
         moved = by_appearance(local_moves(clusters, np.arange(count), resolution, order))
         if moved.max(initial=-1) + 1 == count:
             return labels
         labels = by_appearance(moved[labels])
-
-
-def _kept_apart(nodes: Nodes, apart: NDArray[np.integer]) -> Nodes:
-    """Return the nodes with an edge of minus infinity for each pair of `apart` (m, 2)."""
-    n = len(nodes.shut)
-    ends = np.concatenate([apart, apart[:, ::-1]]).astype(np.int64)
-    ends = ends[np.argsort(ends[:, 0], kind="stable")]
-    before = nodes.starts[ends[:, 0] + 1]  # behind the other edges of the row; the moves add up edges given twice
-    targets = np.insert(nodes.targets, before, ends[:, 1])
-    weights = np.insert(nodes.weights, before, np.float32(-np.inf))
-    starts = nodes.starts + np.append(0, np.cumsum(np.bincount(ends[:, 0], minlength=n)))
-    return nodes._replace(starts=starts, targets=targets.astype(np.int32, copy=False), weights=weights)
-
-
-@kernel()
-def _to_gains(
-    starts: NDArray[np.int64],
-    targets: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    shut: NDArray[np.float64],
-    copies: NDArray[np.float64],
-    resolution: float,
-) -> None:
-    """Turn p into e, in place."""
-    for i in range(len(shut)):
-        for edge in range(starts[i], starts[i + 1]):
-            j = targets[edge]
-            observed = copies[i] * copies[j] * (weights[edge] - resolution)
-            weights[edge] = observed + resolution * shut[i] * shut[j]
 
 
 @kernel()
@@ -260,19 +195,18 @@ def _sums_between(
 
 @kernel()
 def _clusters_of(
-    labels: NDArray[np.int64], shut: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], int]:
-    """Return the nodes of each label, their sum of u, a stack of the unused labels, and its height."""
+    labels: NDArray[np.int64], size: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the rows of each label, a stack of the unused labels, and its height."""
     n = len(labels)
-    members, shut_in, empty, n_empty = (np.zeros(n, np.int64), np.zeros(n), np.empty(n, np.int64), 0)
+    size_in, empty, n_empty = (np.zeros(n, np.int64), np.empty(n, np.int64), 0)
     for i in range(n):
-        members[labels[i]] += 1
-        shut_in[labels[i]] += shut[i]
+        size_in[labels[i]] += size[i]
     for c in range(n):
-        if members[c] == 0:
+        if size_in[c] == 0:
             empty[n_empty] = c
             n_empty += 1
-    return members, shut_in, empty, n_empty
+    return size_in, empty, n_empty
 
 
 @kernel()
@@ -280,29 +214,28 @@ def _moves(
     starts: NDArray[np.int64],
     targets: NDArray[np.int32],
     weights: NDArray[np.float32],
-    shut: NDArray[np.float64],
+    size: NDArray[np.int64],
     labels: NDArray[np.int64],
     resolution: float,
     order: NDArray[np.int64],
 ) -> None:
     """Move nodes in place until hardly any moves."""
-    n = len(shut)
-    members, shut_in, empty, n_empty = _clusters_of(labels, shut)
-    linked = np.zeros(n)  # e of the edges from the current node to each label
+    n = len(size)
+    size_in, empty, n_empty = _clusters_of(labels, size)
+    linked = np.zeros(n)  # p of the edges from the current node to each label
     for _ in range(SWEEPS):
         moves = 0
         for i in order:
             own = labels[i]
-            members[own] -= 1
-            shut_in[own] = shut_in[own] - shut[i] if members[own] > 0 else 0.0  # no rounding is left behind
+            size_in[own] -= size[i]
             for edge in range(starts[i], starts[i + 1]):
                 if targets[edge] != i:
                     linked[labels[targets[edge]]] += weights[edge]
-            stay = linked[own] - resolution * shut[i] * shut_in[own]  # 0 for a node on its own
+            stay = linked[own] - resolution * size[i] * size_in[own]  # 0 for a node on its own
             best, target = max(stay, 0.0), own if stay >= 0 else -1
             for edge in range(starts[i], starts[i + 1]):
                 c = labels[targets[edge]]
-                gain = linked[c] - resolution * shut[i] * shut_in[c]
+                gain = linked[c] - resolution * size[i] * size_in[c]
                 if gain > best + LEAST_GAIN:
                     best, target = gain, c
             for edge in range(starts[i], starts[i + 1]):
@@ -312,11 +245,10 @@ def _moves(
                 target = empty[n_empty]
             if target != own:
                 moves += 1
-                if members[own] == 0:
+                if size_in[own] == 0:
                     empty[n_empty] = own
                     n_empty += 1
             labels[i] = target
-            members[target] += 1
-            shut_in[target] += shut[i]
+            size_in[target] += size[i]
         if moves <= SETTLED * n:
             break

@@ -1,0 +1,58 @@
+r"""The groups of the kinship graph at a given k.
+
+p_ij: the probability that i and j belong together, by many tests in units of k (`kinfolk.kinship`), the mean over
+both directions of an edge;     groups: the best partition by sums of p_ij - 1/2 (`kinfolk.cluster._internal.potts`)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from kinfolk.cluster._internal.constraints import Constraints
+from kinfolk.cluster._internal.potts import group_by_potts
+from kinfolk.kinship import KinshipNetwork
+from kinfolk.kinship.edge_probabilities import UNLIKELY, probability_blocks
+from kinfolk.kinship.edge_tests import WINDOW
+from kinfolk.neighbors import NeighborGraph
+
+LARGEST_K = 128  # windows of 256: larger classes are found by trees
+EVEN_ODDS = 0.5
+
+
+def ks_around(labels: NDArray[np.integer], n_neighbors: int) -> list[int]:
+    """Return the k at which groups are tried, once clusters (n,) of about the right size are known: half and whole.
+
+    The size is the geometric mean over the rows.
+
+    >>> ks_around(np.repeat(np.arange(9), 20), 100)
+    [10, 20]
+    """
+    size = float(np.exp(np.log(np.bincount(labels)[labels]).mean()))
+    most = max(1, min(LARGEST_K, n_neighbors // WINDOW))
+    return sorted({int(np.clip(round(size * share), min(2, most), most)) for share in (0.5, 1)})
+
+
+def kinship_groups(g: NeighborGraph, k: int, known: Constraints, seed: int) -> NDArray[np.int64]:
+    """Return the groups (n,), numbered 0, 1, 2, ..., of a graph with at least 2 k neighbours.
+
+    Rows that are together are grouped as one; pairs that are apart are left to `corrections.kept_apart`.
+    """
+    one_way = _edges(g, k)
+    p = csr_array((one_way + one_way.T) * np.float32(0.5))
+    labels = group_by_potts(p, EVEN_ODDS, seed, together=known.together)
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64, copy=False)
+
+
+def _edges(g: NeighborGraph, k: int) -> csr_array:
+    """Return p of each row's edges (n, n), without edges that are very unlikely."""
+    values, targets, counts = [], [], []
+    for block in probability_blocks(KinshipNetwork.shipped(), g, [k]):
+        p = np.exp(block.log_p[0])
+        likely = p > UNLIKELY
+        values.append(p[likely])
+        targets.append(np.asarray(g.indices[block.rows, : p.shape[1]])[likely])
+        counts.append(likely.sum(axis=1))
+    starts = np.append(0, np.cumsum(np.concatenate(counts)))
+    return csr_array((np.concatenate(values), np.concatenate(targets), starts), shape=(len(g), len(g)))
