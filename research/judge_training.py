@@ -31,6 +31,7 @@ from kinfolk.cluster import Kin
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import tree_through
 from kinfolk.cluster._internal.boosted_trees import BoostedTrees
+from kinfolk.cluster._internal.facts import random_pairs
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.judge import SHIPPED
 from kinfolk.cluster._internal.membership import describe_rows, whole
@@ -40,53 +41,76 @@ from kinfolk.features import unit_rows
 from research.uneven_sets import uneven_set
 from research.varied_sets import thinned, varied
 
-PARTS = {"uneven": 24, "varied": 6}  # of each kind of generated sets
-MEMBER_PARTS = {"uneven": 2, "varied": 1}  # of further sets
-SETS_OF_PART = 250
+PARTS = {"uneven": 20, "varied": 13}  # of each kind of generated sets
+MEMBER_PARTS = {"uneven": 3, "varied": 2}  # of further sets
+SETS_OF_PART = 100
 ROWS = (30, 3000)  # of a set, as a guide
 FEWEST, MOST = 12, 4500  # rows: fewer say nothing, more take long
 FURTHEST = 20.0  # points below the best: worse is as bad
+NEARLY_BEST = 8.0  # points: cuts that kinship groups may start from
 MODELS = 4  # whose mean is taken
 BOOSTING = dict(
-    max_iter=250, learning_rate=0.07, max_leaf_nodes=24, min_samples_leaf=60, l2_regularization=5.0, max_features=0.3
+    max_iter=150, learning_rate=0.1, max_leaf_nodes=16, min_samples_leaf=60, l2_regularization=5.0, max_features=0.3
 )
 ROWS_OF_SET, MERGES_OF_SET = 200, 200
 
 
 class Learned(NamedTuple):
-    """A set: its survey and its truth, of all rows and of the distinct ones."""
+    """A set: its number, its survey, and the truth of all rows (n,)."""
 
+    seed: int
     survey: Survey
     truth: NDArray[np.int64]
+
+    def points(self, candidates: list[made.Candidate]) -> list[float]:
+        """Return the scores of candidates."""
+        return [_points(self.truth, candidate.labels[self.survey.copy_of]) for candidate in candidates]
+
+    def with_groups(self) -> tuple[list[made.Candidate], NDArray[np.float32], list[float]]:
+        """Return all candidates, what is known of them, and their scores.
+
+        The kinship groups start from any cut that is nearly the best: what the judge will pick is not known yet.
+        """
+        survey, scores = self.survey, self.points(self.survey.cuts)
+        near = np.flatnonzero(np.array(scores) >= max(scores) - NEARLY_BEST)
+        start = survey.cuts[int(np.random.default_rng(self.seed).choice(near))]
+        groups = survey.groups(start.labels, 0)
+        seen, _ = made.describe(groups, survey.cuts, *survey.scenes)
+        return [*survey.cuts, *groups], np.concatenate([survey.seen, seen]), scores + self.points(groups)
+
+
+def generated(kind: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the set of this seed, features (n, d) and labels (n,)."""
+    if kind == "varied":
+        fs = thinned(varied(seed), seed, MOST)
+        return np.asarray(fs.features), np.asarray(fs.labels)
+    low, high = np.log(ROWS)
+    _, features, labels = uneven_set(seed, int(np.exp(np.random.default_rng(seed).uniform(low, high))))
+    return features, labels
 
 
 def read_set(kind: str, seed: int) -> Learned | None:
     """Return the set of this seed as Kin sees it; None where it is too small, too large or all of one row."""
-    if kind == "varied":
-        fs = thinned(varied(seed), seed, MOST)
-        features, labels = np.asarray(fs.features), np.asarray(fs.labels)
-    else:
-        low, high = np.log(ROWS)
-        _, features, labels = uneven_set(seed, int(np.exp(np.random.default_rng(seed).uniform(low, high))))
-    if not FEWEST <= len(features) <= MOST:
+    found = generated(kind, seed)
+    if not FEWEST <= len(found[0]) <= MOST:
         return None
-    survey = Kin().survey(unit_rows(features))
+    survey = Kin().survey(unit_rows(found[0]))
     if survey is None or len(survey.rows) < FEWEST:
         return None
-    return Learned(survey, np.unique(labels, return_inverse=True)[1])
+    return Learned(seed, survey, np.unique(found[1], return_inverse=True)[1])
 
 
 def judged_part(kind: str, part: int) -> dict[str, NDArray[Any]]:
-    """Return inputs (c, 142), scores (c,) in points and the set (c,) of all candidates of a part's sets."""
+    """Return inputs (c, 143), scores (c,) in points and the set (c,) of all candidates of a part's sets."""
     inputs, scores, sets = [], [], []
     for seed in range(part * SETS_OF_PART, (part + 1) * SETS_OF_PART):
         learned = read_set(kind, seed)
         if learned is None:
             continue
-        survey, truth = learned
-        inputs.append(made.describe(survey.candidates, *survey.scenes, survey.k))
-        scores.append([_points(truth, candidate.labels[survey.copy_of]) for candidate in survey.candidates])
-        sets.append(np.full(len(survey.candidates), seed))
+        candidates, seen, points = learned.with_groups()
+        inputs.append(seen)
+        scores.append(points)
+        sets.append(np.full(len(candidates), seed))
     return dict(inputs=np.concatenate(inputs), scores=np.concatenate(scores), sets=np.concatenate(sets))
 
 
@@ -97,16 +121,14 @@ def member_part(kind: str, part: int, judge: BoostedTrees) -> dict[str, NDArray[
         learned = read_set(kind, seed)
         if learned is None:
             continue
-        survey, truth = learned
-        score = judge(made.describe(survey.candidates, *survey.scenes, survey.k))
-        chosen = survey.candidates[int(score.argmax())]
-        truth = truth[survey.rows]
+        survey, spaces = learned.survey, learned.survey.spaces
+        chosen, below_best = survey.choose(judge, 0)
+        truth = learned.truth[survey.rows]
         main = _main_class(chosen.labels, truth)
-        raw, enhanced = (
-            whole(Z, g.indices, g.similarities) for Z, g in zip(survey.features, survey.graphs, strict=True)
-        )
+        raw = whole(survey.unit, spaces.graph.indices, survey.near)
+        enhanced = whole(spaces.best, spaces.neighbors[made.ENHANCED], spaces.similarities)
         pick = np.random.default_rng(seed).permutation(len(truth))[:ROWS_OF_SET]
-        rows.append(describe_rows(raw, enhanced, chosen.labels, float(score.max()))[0][pick])
+        rows.append(describe_rows(raw, enhanced, chosen.labels, below_best)[0][pick])
         right.append((main[chosen.labels] == truth)[pick])
         height, same = _merges(survey, chosen, truth)
         pick = np.random.default_rng(seed).permutation(len(height))[:MERGES_OF_SET]
@@ -121,8 +143,16 @@ def train_judge(inputs: NDArray[np.float32], scores: NDArray[np.float64], sets: 
     starts = np.flatnonzero(np.diff(sets, prepend=-1))  # the candidates of a set stand together
     best = np.repeat(np.maximum.reduceat(scores, starts), np.diff(starts, append=len(sets)))
     below = np.maximum(scores - best, -FURTHEST) / FURTHEST
-    models = [HistGradientBoostingRegressor(**BOOSTING, random_state=seed).fit(inputs, below) for seed in range(MODELS)]
+    judged = np.concatenate([_judged(part) for part in np.split(inputs, starts[1:])])
+    models = [HistGradientBoostingRegressor(**BOOSTING, random_state=seed).fit(judged, below) for seed in range(MODELS)]
     return BoostedTrees.of(models)
+
+
+def _judged(seen: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return what a judge reads of the candidates of one set (c, 143)."""
+    source = seen[:, made.FIRST_SOURCE : made.FIRST_SOURCE + 4].argmax(axis=1)
+    cut = source != made.KINSHIP
+    return made.beside_the_average(seen, source, seen[cut], source[cut])
 
 
 def train_members(rows: NDArray[np.float32], right: NDArray[np.bool_]) -> BoostedTrees:
@@ -155,10 +185,11 @@ def _merges(
     survey: Survey, chosen: made.Candidate, truth: NDArray[np.int64]
 ) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
     """Return the height of each merge beyond the cut, in units, and whether the rows it names are of one class."""
-    space = made.RAW if chosen.source == made.RAW else made.ENHANCED
-    inside, between = tree_through(survey.features[space], survey.graphs[space].indices, chosen.labels)
+    source = made.ENHANCED if chosen.source == made.KINSHIP else chosen.source
+    X = survey.spaces.features[source]
+    inside, between = tree_through(X, survey.spaces.neighbors[source], chosen.labels)
     both = Merges(*(np.concatenate(parts) for parts in zip(inside, between, strict=True)))
-    height = (both.similarity - height_of_cut(inside, between)) / survey.scenes[space].spread
+    height = (both.similarity - height_of_cut(inside, between)) / random_pairs(X)[1]
     return height, np.equal(truth[both.left], truth[both.right])
 
 

@@ -29,7 +29,7 @@ PAGES = {
     "enhance": "Better features from the graph. See [Better features](../enhance.md).",
     "rerank": "Rankings of a gallery for each query. See [Re-identification](../reid.md).",
     "cluster": "Clusters without a threshold to guess, and every method people use. See [Clusters](../cluster.md) and "
-    "[The learned peers](../peers.md).",
+    "[Peers](../peers.md).",
 }
 ENTRY = """::: {path}
     options:

@@ -124,16 +124,14 @@ def test_a_mistake_is_one_sentence(kinfolk, features, tmp_path, monkeypatch, arg
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_model_gives_kin_its_features_and_the_size_of_its_classes(kinfolk, features, tmp_path):
+def test_a_model_gives_kin_its_features(kinfolk, features, tmp_path):
     fs = kf.load(features)
     e = kf.GraphEnhancer(show_progress=False).fit(fs.features)
-    e.class_size_ = 10.0
     e.save(tmp_path / "model")
     code, said, err = kinfolk("cluster", features, "--model", tmp_path / "model", "-o", tmp_path / "c.npy", "--json")
     assert code == 0, err
-    clusterer = kf.cluster.Kin(e)
-    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), clusterer.fit_predict(fs))
-    assert json.loads(said)["class_k"] == clusterer.k_
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), kf.cluster.Kin(e).fit_predict(fs))
+    assert json.loads(said)["method"] == "kin"
 
 
 def test_kin_fills_every_column_and_honours_pairs_of_ids(kinfolk, features, tmp_path):

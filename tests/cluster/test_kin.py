@@ -9,8 +9,6 @@ from sklearn.exceptions import NotFittedError
 import kinfolk as kf
 from kinfolk.cluster import Kin
 from kinfolk.cluster._internal.constraints import read_constraints
-from kinfolk.kinship import KinshipNetwork
-from kinfolk.kinship.choose_k import k_for_clusters, neighbors_to_choose
 
 
 @pytest.fixture(scope="module")
@@ -70,23 +68,6 @@ def test_kin_beats_every_default_of_others_on_real_training_parts(shared_data, n
     fs = kf.load(shared_data / f"{name}.npz").part("train")
     found = Kin().fit_predict(fs)
     assert (kf.metrics.pairwise(fs.labels, found).f + kf.metrics.bcubed(fs.labels, found).f) / 2 > least
-
-
-def test_a_model_that_saw_labels_gives_the_size_of_a_class():
-    fs = kf.datasets.celeb_like(30, seed=1)
-    train, test = (fs.part(name).take(slice(None, None, 2)) for name in ("train", "test"))
-    e = kf.GraphEnhancer(random_state=0, show_progress=False).fit(train.features)
-    free = Kin(e).fit(test)
-    for size in (free.k_, 1.5 * free.k_):
-        e.class_size_ = size
-        assert Kin(e).fit(test).k_ == round(0.8 * size)
-    e.class_size_ = 10.0 * free.k_
-    assert Kin(e).fit(test).k_ == free.k_
-    e.class_size_ = None
-    np.testing.assert_array_equal(Kin(e).fit_predict(test), free.labels_)
-    Z = e.transform(test, nearest_scale=False)
-    g = kf.knn_graph(Z, k=neighbors_to_choose(len(Z)))
-    assert free.k_ == k_for_clusters(KinshipNetwork.shipped(), g)
 
 
 SEPARATED = [(3, 400, 16), (30, 40, 64), (150, 6, 64), (1, 300, 32)]
@@ -186,3 +167,29 @@ def test_new_rows_of_one_known_row():
     assert kin.predict([[2.0, 4.0], [2.0, -1.0]]).tolist() == [0, -1]
     assert kin.cut(0.3).tolist() == [0]
     assert kin.probabilities_.tolist() == [1]
+
+
+@pytest.mark.parametrize("max_size", [None, 4])
+def test_the_medoid_of_each_cluster_is_the_row_nearest_to_its_mean(faces, max_size):
+    kin = Kin(max_size=max_size).fit(faces)
+    X = np.asarray(faces.features, dtype=np.float64)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    assert kin.medoids_.shape == (kin.n_clusters_,)
+    np.testing.assert_array_equal(kin.labels_[kin.medoids_], np.arange(kin.n_clusters_))
+    for cluster, medoid in enumerate(kin.medoids_.tolist()):
+        near = X @ X[kin.labels_ == cluster].sum(axis=0)
+        assert near[medoid] >= near[kin.labels_ == cluster].max() - 1e-5
+
+
+def test_the_purity_to_expect_is_the_mean_of_the_probabilities(faces):
+    kin = Kin().fit(faces)
+    assert kin.expected_purity_ == pytest.approx(kin.probabilities_.mean())
+    main = [np.bincount(faces.labels[kin.labels_ == c]).max() for c in range(kin.n_clusters_)]
+    assert abs(kin.expected_purity_ - sum(main) / len(faces)) < 0.15
+
+
+def test_one_row_and_copies_of_one_have_a_medoid():
+    for X in ([[1.0, 2.0]], np.ones((7, 3))):
+        kin = Kin().fit(X)
+        assert kin.medoids_.tolist() == [0]
+        assert kin.expected_purity_ == 1

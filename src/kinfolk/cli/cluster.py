@@ -152,7 +152,7 @@ def cluster(
         write_clusters(out, found, features.names, sure, medoids(found, features), force, safe_cells, second)
     if save_model is not None:
         clusterer.save(save_model, force)
-    facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer, method))
+    facts: dict[str, Any] = dict(set=repr(features), method=method, **_chosen(clusterer))
     facts |= _facts(found, features) | dict(ids=_ids(features, part))
     if features.labels is not None and (features.labels >= 0).any():
         facts["pairwise_f"] = options.Score(pairwise(features.labels, found).f)
@@ -212,13 +212,13 @@ def _clusterer(method: str, given: dict[str, Any], seed: int) -> Clusterer:
     return kind(**{name: _value(name, value, hints[name]) for name, value in given.items()})
 
 
-def _chosen(clusterer: Clusterer, method: str) -> dict[str, Any]:
+def _chosen(clusterer: Clusterer) -> dict[str, Any]:
     """Return the settings that the method chose, for these rows or in training."""
     chosen: dict[str, Any] = {}
     if hasattr(clusterer, "threshold_"):
         chosen["threshold"] = round(clusterer.threshold_, 4)
     if hasattr(clusterer, "k_"):
-        chosen["k" if method in LEARNED else "class_k"] = clusterer.k_
+        chosen["k"] = clusterer.k_
     return chosen | getattr(clusterer, "settings_", {})
 
 

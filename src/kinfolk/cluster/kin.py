@@ -2,12 +2,15 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels, classes of any si
 
 0. Near copies are one row (`kinfolk.cluster._internal.near_copies`), what the user knows is read
    (`kinfolk.cluster._internal.constraints`).
-1. Features are enhanced without labels (`kinfolk.GraphEnhancer`), unless they are already (`FeatureSet.enhanced`).
-2. Candidates are made: cuts of the average-linkage trees of the raw and of the enhanced features, and the groups of the
-   kinship graph at the k that fits the classes best (`kinfolk.cluster._internal.candidates`).
-3. A judge that was trained on generated sets picks one by what can be seen without labels: how near rows are to their
-   own cluster and to the next, how many of their neighbours are inside, how well the candidates agree
-   (`kinfolk.cluster._internal.judge`). There is no threshold to guess.
+1. One search for neighbours; features are enhanced without labels (`kinfolk.cluster._internal.spaces`), unless they are
+   already (`FeatureSet.enhanced`).
+2. Candidates are made (`kinfolk.cluster._internal.candidates`): cuts of the average-linkage trees of the given
+   features, of the enhanced ones and of both; then the groups of the kinship graph, whose k is the size of the clusters
+   of the best cut.
+3. A judge that was trained on generated sets predicts how good each is from what can be seen without labels: how near
+   rows are to their own cluster and to the next, how many of their neighbours are inside, how well the trees agree.
+   The one that agrees best with the likely ones is taken (`kinfolk.cluster._internal.judge`), and changed where a user
+   knows better (`kinfolk.cluster._internal.corrections`). There is no threshold to guess.
 4. One tree goes through the chosen clusters (`kinfolk.cluster._internal.tree`); each row gets the probability that it
    is where it belongs, and a second choice (`kinfolk.cluster._internal.membership`).
 """
@@ -24,59 +27,95 @@ from sklearn.utils.validation import check_is_fitted
 from kinfolk._core.errors import InputError
 from kinfolk._core.feature_names import check_columns
 from kinfolk._core.progress import stage
+from kinfolk._core.threads import deal
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import agglomerate, tree_through
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
-from kinfolk.cluster._internal.candidates import Candidate
+from kinfolk.cluster._internal.boosted_trees import BoostedTrees
+from kinfolk.cluster._internal.candidates import Candidate, clusters_after
 from kinfolk.cluster._internal.constraints import Constraints, read_constraints
-from kinfolk.cluster._internal.facts import Scene, scene
+from kinfolk.cluster._internal.corrections import kept_apart, violated
+from kinfolk.cluster._internal.facts import Scene, random_pairs, scene
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.joining import join
-from kinfolk.cluster._internal.judge import Judge
+from kinfolk.cluster._internal.judge import Judge, most_agreed
+from kinfolk.cluster._internal.kinship_groups import EVEN_ODDS, kinship_groups, ks_around
+from kinfolk.cluster._internal.medoids import medoids
 from kinfolk.cluster._internal.membership import membership, whole
-from kinfolk.cluster._internal.near_copies import NEIGHBORS, ROUNDING, among_distinct, near_copies
-from kinfolk.cluster._internal.potts import group_by_potts
+from kinfolk.cluster._internal.near_copies import ROUNDING, among_distinct, exact_copies, near_copies, without_copies
+from kinfolk.cluster._internal.spaces import (
+    SCENE_NEIGHBORS,
+    Spaces,
+    centred,
+    cosines,
+    only_given,
+    search,
+    side_by_side,
+    spaces_of,
+)
 from kinfolk.cluster._internal.tree import Tree, height_of_cut, tree_of
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.features import FeatureSet, Matrix, UnitRows, unit_rows
-from kinfolk.kinship import KinshipNetwork, kin_graph
-from kinfolk.kinship.choose_k import k_for_clusters, neighbors_to_choose
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 log = logging.getLogger(__name__)
-EVEN_ODDS = 0.5
-SOURCES = ("tree of the raw features", "tree of the enhanced features", "kinship graph")
+SOURCES = ("tree of the given features", "tree of both features", "tree of the enhanced features", "kinship graph")
 
 
 class Survey(NamedTuple):
-    """Distinct rows seen from their raw and their enhanced features, and the candidates.
+    """Distinct rows, seen from their given and from their enhanced features, with their trees.
 
-    Shapes: copy_of (n,) which of the m distinct rows each row is; rows (m,) where they stand; scenes, graphs, merges:
-    raw, then enhanced; known: constraints on distinct rows; k: that of the kinship groups.
+    Shapes: copy_of (n,) which of the m distinct rows each row is; rows (m,) where they stand; near (m, 64) similarities
+    of the features as they were given; scenes: given, enhanced; merges, cuts, what is known of these, (c, 143), and how
+    they agree, (c, c), of all trees; known: constraints on distinct rows; distance: up to which two rows are copies.
     """
 
     copy_of: NDArray[np.int64]
     rows: NDArray[np.int64]
     known: Constraints
-    features: tuple[NDArray[np.float32], NDArray[np.float32]]
-    graphs: tuple[NeighborGraph, NeighborGraph]
+    unit: NDArray[np.float32]
+    near: NDArray[np.float32]
+    spaces: Spaces
     scenes: tuple[Scene, Scene]
-    merges: tuple[Merges, Merges]
-    candidates: list[Candidate]
-    k: int
+    merges: dict[int, Merges]
+    cuts: list[Candidate]
+    seen: NDArray[np.float32]
+    agree: NDArray[np.float32]
+    distance: float
+
+    def groups(self, labels: NDArray[np.integer], seed: int) -> list[Candidate]:
+        """Return the groups of the kinship graph where clusters (m,) show about the right size."""
+        ks = ks_around(labels, self.spaces.graph.k)
+        g = self.spaces.nearest(2 * ks[-1])
+        return [Candidate(kinship_groups(g, k, seed), made.KINSHIP, k) for k in ks]
+
+    def choose(self, judge: BoostedTrees, seed: int) -> tuple[Candidate, float]:
+        """Return the best candidate, and how far it is below the best one possible, as a judge sees it."""
+        trees = made.sources(self.cuts)
+        with stage("judging"):
+            score = judge(made.beside_the_average(self.seen, trees, self.seen, trees))
+            best = self.cuts[most_agreed(score, self.agree)]
+        with stage("testing edges and grouping"):
+            groups = self.groups(best.labels, seed)
+            seen, agree = made.describe(groups, self.cuts, *self.scenes)
+        more = judge(made.beside_the_average(seen, made.sources(groups), self.seen, trees))
+        both = [*self.cuts, *groups]
+        score = np.concatenate([score, more]) - [violated(c.labels, self.known) for c in both]
+        chosen = most_agreed(score, np.block([[self.agree, agree.T], [agree, made.agreement(groups, groups)]]))
+        return both[chosen], float(score[chosen])
 
 
 class Distinct(NamedTuple):
     """What new rows are compared with.
 
-    Shapes: rows (m,) where the distinct rows stand; raw (m, d) their features; space (m, d') those in which the tree
-    was grown; enhancer: what made these of the raw ones; least: the mean similarity at which the tree was cut.
+    Shapes: rows (m,) where the distinct rows stand; unit (m, d) their features; spaces: of all; source: in which of
+    these the tree was grown; least: the mean similarity at which the tree was cut.
     """
 
     rows: NDArray[np.int64]
-    raw: NDArray[np.float32]
-    space: NDArray[np.float32]
-    enhancer: GraphEnhancer | None
+    unit: NDArray[np.float32]
+    spaces: Spaces | None
+    source: int
     least: float
 
 
@@ -86,7 +125,7 @@ class Kin(Clusterer):
     Parameters
     ----------
     enhancer : "auto": enhance without labels; None: take the features as they are; or a fitted GraphEnhancer, whose
-        features are used, and the size of its classes where it saw labels. A FeatureSet that is marked as enhanced is
+        features are used. A FeatureSet that is marked as enhanced is
         never enhanced again.
     must_link, cannot_link : pairs of rows (m, 2) that are in one cluster, and that are not, at every cut. What follows
         from them holds too; a contradiction is refused.
@@ -97,10 +136,10 @@ class Kin(Clusterer):
     Attributes
     ----------
     labels_ : (n,) clusters by falling size; a row without kin is a cluster of its own.
-    probabilities_ : (n,) how probably a row is of the class that most rows of its cluster are of. The mean over the
-        rows is the purity to expect.
+    probabilities_ : (n,) how probably a row is of the class that most rows of its cluster are of.
+    expected_purity_ : their mean, the share of rows to expect in the main class of their cluster.
     second_ : (n,) the next best cluster of each row; -1 where its neighbours are in no other.
-    k_ : about the size of a class, as the kinship graph sees it.
+    medoids_ : (n_clusters_,) the row of each cluster that is nearest to its mean direction.
     features_ : the features given.
 
     Works on features only. Memory: the graph of up to 384 neighbours, 16 bytes for each of its edges that is likely,
@@ -165,21 +204,30 @@ class Kin(Clusterer):
         """
         check_is_fitted(self, "labels_")
         new = unit_rows(self._new_rows(X))
-        rows = self._distinct
-        nearest = knn_graph(UnitRows(rows.raw), 1, queries=UnitRows(new), show_progress=False)
+        known = self._distinct
+        nearest = knn_graph(UnitRows(known.unit), 1, queries=UnitRows(new), show_progress=False)
         copies = 2 - 2 * nearest.similarities[:, 0] <= self._copy_distance**2
-        joined = self.labels_[rows.rows]
+        joined = self.labels_[known.rows]
         result = np.where(copies, joined[nearest.indices[:, 0]], -1)
         if not copies.all():
-            result[~copies] = join(self._in_space(new[~copies]), rows.space, joined, rows.least)
+            space = known.unit if known.spaces is None else known.spaces.features[known.source]
+            result[~copies] = join(self._in_space(new[~copies]), space, joined, known.least)
         return result
 
     def _in_space(self, new: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return new rows as the features in which the tree was grown."""
-        known = self._distinct
-        if known.space is known.raw or known.enhancer is None:
+        _, unit, spaces, source, _ = self._distinct
+        if spaces is None:
             return new
-        return known.enhancer.transform(UnitRows(new), reference=UnitRows(known.raw), nearest_scale=False)
+        C = centred(new, spaces.mean)
+        if source == made.RAW:
+            return C
+        hops = made.HOPS[source]
+        e = self.enhancer
+        if not isinstance(e, GraphEnhancer):
+            e = GraphEnhancer(spaces.k, hops=hops, random_state=self.random_state).fit(UnitRows(unit))
+        Z = e.transform(UnitRows(new), reference=UnitRows(unit), nearest_scale=False)
+        return Z if source == made.ENHANCED else side_by_side(C, Z)
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -200,108 +248,124 @@ class Kin(Clusterer):
         if len(self.labels_) == 1:
             self._copy_distance = ROUNDING
             self._all_copies(self._unit(X))
+        self.expected_purity_ = float(self.probabilities_.mean())
+        middle = np.flatnonzero(medoids(self.labels_, self.features_))  # type: ignore[arg-type] # it was features
+        self.medoids_ = middle[np.argsort(self.labels_[middle])]
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         unit = self._unit(X)
         seen = self.survey(unit, isinstance(X, FeatureSet) and X.enhanced)
         if seen is None:
+            self._copy_distance = ROUNDING
             self._all_copies(unit)
             return self._tree.cut(EVEN_ODDS)
-        self.k_ = seen.k
-        with stage("judging"):
-            score = Judge.shipped().clusterings(made.describe(seen.candidates, *seen.scenes, seen.k))
-        best = int(score.argmax())
-        chosen = seen.candidates[best]
+        self._copy_distance = seen.distance
+        chosen, below_best = seen.choose(Judge.shipped().clusterings, self.random_state)
         log.info("%d clusters by the %s", chosen.labels.max() + 1, SOURCES[chosen.source])
         with stage("building the tree"):
-            self._grow_tree(seen, chosen)
+            clusters = self._grow_tree(seen, chosen)
         with stage("probabilities"):
-            raw, enhanced = (
-                whole(Z, g.indices, g.similarities) for Z, g in zip(seen.features, seen.graphs, strict=True)
-            )
-            sure = membership(raw, enhanced, chosen.labels, float(score[best]))
+            Z, g = seen.spaces.best, seen.spaces.graph
+            raw, enhanced = whole(seen.unit, g.indices, seen.near), seen.spaces.neighbors.get(made.ENHANCED, g.indices)
+            sure = membership(raw, whole(Z, enhanced, seen.spaces.similarities), clusters, below_best)
         labels = by_size(self._tree.cut(EVEN_ODDS))
         self.probabilities_ = sure.probability[seen.copy_of]
-        number = labels[seen.rows][np.unique(chosen.labels, return_index=True)[1]]
+        number = labels[seen.rows][np.unique(clusters, return_index=True)[1]]
         self.second_ = np.append(number, -1)[sure.second][seen.copy_of]
         return labels
 
     def _all_copies(self, unit: NDArray[np.float32]) -> None:
         """Keep that all rows (n, d) show one thing."""
         n = len(unit)
-        self.k_ = 1
         self.probabilities_ = np.ones(n, dtype=np.float32)
         self.second_ = np.full(n, -1)
         one = Tree(np.zeros(n - 1, np.int32), np.arange(1, n, dtype=np.int32), np.ones(n - 1), n)
         self._tree = one if self.max_size is None else one.limited(self.max_size)
-        self._distinct = Distinct(np.zeros(1, dtype=np.int64), unit[:1], unit[:1], None, 1.0)
+        self._distinct = Distinct(np.zeros(1, dtype=np.int64), unit[:1], None, made.RAW, 1.0)
 
     def survey(self, unit: NDArray[np.float32], enhanced: bool = False) -> Survey | None:
-        """Return the distinct rows of (n, d) and their candidates; None where all rows are copies of one.
+        """Return the distinct rows of (n, d) with their trees; None where all rows are copies of one.
 
         enhanced: the rows are taken as they are.
         """
         known = getattr(self, "_known", read_constraints(len(unit)))
-        copies = near_copies(unit, known)
-        self._copy_distance = ROUNDING if copies is None else copies.distance
-        if copies is None or len(copies.rows) == 1:
+        as_given = enhanced or self.enhancer is None
+        rows, copy_of = exact_copies(unit, known)
+        if len(rows) == 1:
             return None
-        copy_of, rows, g, _ = copies
-        if len(rows) < len(unit):
-            unit, known = unit[rows], among_distinct(known, copy_of)
-        Z = self._enhanced(unit, enhanced)
-        wide = max(neighbors_to_choose(len(Z)), min(NEIGHBORS, len(Z) - 1))
-        h = knn_graph(UnitRows(Z), wide)
-        scenes = (scene(unit, g.indices, g.similarities), scene(Z, h.indices, h.similarities))
+        inner, X = among_distinct(known, copy_of), unit[rows]
+        mean = np.zeros(X.shape[1], dtype=np.float32) if as_given else X.mean(axis=0)
+        C = centred(X, mean)
+        g = search(C, self.random_state)
+        near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
+        first, which, distance = near_copies(g.indices, near, inner)
+        if len(first) == 1:
+            return None
+        if len(first) < len(rows):
+            rows, copy_of, X, C = rows[first], which[copy_of], X[first], C[first]
+            inner = among_distinct(known, copy_of)
+            g = without_copies(g, first, which, g.k // 2) or search(C, self.random_state)
+            near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
+        with stage("enhancing"):
+            fitted = self.enhancer if isinstance(self.enhancer, GraphEnhancer) else None
+            spaces = only_given(C, mean, g) if as_given else spaces_of(X, C, mean, g, fitted, self.random_state)
+        scenes = (
+            scene(X, g.indices, near),
+            scene(spaces.best, spaces.neighbors.get(made.ENHANCED, g.indices), spaces.similarities),
+        )
         with stage("building trees"):
-            together, apart = known
-            merges = (
-                agglomerate(unit, g.indices, together=together, apart=apart),
-                agglomerate(Z, h.indices, together=together, apart=apart),
-            )
-        cuts = [cut for source in (made.RAW, made.ENHANCED) for cut in made.cuts(merges[source], known, source)]
-        k, groups = self._kinship_groups(h.restrict(neighbors_to_choose(len(Z))), known)
-        candidates = [*cuts, Candidate(groups, made.KINSHIP, 0)]
-        return Survey(copy_of, rows, known, (unit, Z), (g, h), scenes, merges, candidates, k)
+            merges, cuts = _trees(spaces)
+        with stage("looking at cuts"):
+            seen, agree = made.describe(cuts, cuts, *scenes)
+        return Survey(copy_of, rows, inner, X, near, spaces, scenes, merges, cuts, seen, agree, distance)
 
-    def _kinship_groups(self, g: NeighborGraph, known: Constraints) -> tuple[int, NDArray[np.int64]]:
-        net = KinshipNetwork.shipped()
-        with stage("choosing k"):
-            k = k_for_clusters(net, g, self.random_state, getattr(self.enhancer, "class_size_", None))
-        log.info("k %d: about the size of a class", k)
-        with stage("testing edges"):
-            kin = kin_graph(net, g, k)
-        with stage("grouping"):
-            together, apart = known
-            return k, group_by_potts(kin, EVEN_ODDS, self.random_state, together=together, apart=apart)
-
-    def _grow_tree(self, seen: Survey, chosen: Candidate) -> None:
-        """Keep the tree through the chosen clusters, and the features in which it was grown."""
-        space = made.RAW if chosen.source == made.RAW else made.ENHANCED
-        if chosen.source == made.KINSHIP:
-            together, apart = seen.known
-            inside, between = tree_through(
-                seen.features[space], seen.graphs[space].indices, chosen.labels, together=together, apart=apart
-            )
-        else:
-            inside, between = seen.merges[space].split(chosen.merges)
+    def _grow_tree(self, seen: Survey, chosen: Candidate) -> NDArray[np.int64]:
+        """Keep the tree through the chosen clusters as what is known changes them, and return these (m,)."""
+        source = chosen.source
+        if source == made.KINSHIP:
+            source = made.ENHANCED if made.ENHANCED in seen.merges else made.RAW
+        labels, inside, between = self._with_known(seen, chosen, source)
         first = np.unique(self._known.together, return_index=True)[1]
         everyone = np.arange(len(seen.copy_of))
         one = np.concatenate([everyone, everyone])
         other = np.concatenate([first[self._known.together], seen.rows[seen.copy_of]])
         known = (one[one != other], other[one != other])
-        per_unit = Judge.shipped().steepness / seen.scenes[space].spread
+        per_unit = Judge.shipped().steepness / random_pairs(seen.spaces.features[source])[1]
         tree = tree_of(inside, between, seen.rows, known, per_unit, len(everyone))
         self._tree = tree if self.max_size is None else tree.limited(self.max_size)
-        least = height_of_cut(inside, between)
-        self._distinct = Distinct(seen.rows, seen.features[0], seen.features[space], self._enhancer, least)
+        self._distinct = Distinct(seen.rows, seen.unit, seen.spaces, source, height_of_cut(inside, between))
+        return labels
 
-    def _enhanced(self, unit: NDArray[np.float32], already: bool) -> NDArray[np.float32]:
-        self._enhancer: GraphEnhancer | None = None
-        if self.enhancer is None or already:
-            return unit
-        if isinstance(self.enhancer, GraphEnhancer):
-            self._enhancer = self.enhancer
-            return self.enhancer.transform(UnitRows(unit), nearest_scale=False)
-        self._enhancer = GraphEnhancer(random_state=self.random_state)
-        return self._enhancer.fit_transform(UnitRows(unit), nearest_scale=False)
+    def _with_known(self, seen: Survey, chosen: Candidate, source: int) -> tuple[NDArray[np.int64], Merges, Merges]:
+        """Return the chosen clusters (m,) as constraints change them, the merges inside of them, and those between."""
+        together, apart = seen.known
+        X, neighbors = seen.spaces.features[source], seen.spaces.neighbors[source]
+        labels, m = chosen.labels, len(seen.rows)
+        linked = len(np.unique(together)) < m
+        if chosen.source == made.KINSHIP:
+            if linked:
+                k = chosen.merges
+                labels = kinship_groups(seen.spaces.nearest(2 * k), k, self.random_state, together)
+            parts = tree_through(X, neighbors, labels, together=together)
+        else:
+            parts = seen.merges[source].split(chosen.merges)
+            if linked:
+                grown = agglomerate(X, neighbors, together=together)
+                parts = grown.split(int((grown.similarity >= height_of_cut(*parts)).sum()))
+                labels = clusters_after(parts[0], together)
+        if len(apart):
+            labels = kept_apart(X, labels, seen.known, height_of_cut(*parts))
+            parts = tree_through(X, neighbors, labels, together=together, apart=apart)
+        return labels, *parts
+
+
+def _trees(spaces: Spaces) -> tuple[dict[int, Merges], list[Candidate]]:
+    """Return the average-linkage tree of each kind of features, and the cuts of all."""
+    kinds = list(spaces.features)
+    grown = deal(
+        lambda kind: agglomerate(spaces.features[kind], spaces.neighbors[kind]),
+        kinds,
+    )
+    merges, n = dict(zip(kinds, grown, strict=True)), len(spaces.best)
+    cuts = [c for kind in kinds for c in made.cuts(merges[kind], n, kind, random_pairs(spaces.features[kind]))]
+    return merges, cuts

@@ -4,10 +4,22 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.cluster._internal.candidates import COUNT, KINSHIP, RAW, cuts, numbers_of_clusters
-from kinfolk.cluster._internal.candidates import describe as describe_all
-from kinfolk.cluster._internal.constraints import read_constraints
+from kinfolk.cluster._internal import candidates as module
+from kinfolk.cluster._internal.candidates import (
+    BOTH,
+    COUNT,
+    KINSHIP,
+    RAW,
+    TREES,
+    Candidate,
+    agreement,
+    clusters_after,
+    cuts,
+    numbers_of_clusters,
+)
+from kinfolk.cluster._internal.facts import facts
 from kinfolk.cluster._internal.hierarchy import Merges
+from kinfolk.cluster._internal.means import sums_of
 
 
 def test_numbers_of_clusters_fall_to_one():
@@ -20,15 +32,24 @@ def test_numbers_of_clusters_fall_to_one():
 
 def test_cuts_have_the_wanted_numbers_of_clusters():
     chain = Merges(np.arange(29), np.arange(1, 30), np.linspace(1, 0, 29))
-    found = cuts(chain, read_constraints(30), RAW)
+    found = cuts(chain, 30, RAW)
     assert [len(np.unique(c.labels)) for c in found] == numbers_of_clusters(30)
     assert all(c.merges == 30 - len(np.unique(c.labels)) for c in found)
 
 
-def test_rows_that_must_be_together_are_so_in_every_cut():
-    chain = Merges(np.arange(2, 29), np.arange(3, 30), np.linspace(1, 0, 27))
-    for c in cuts(chain, read_constraints(30, [(0, 29), (0, 1)]), RAW):
-        assert c.labels[0] == c.labels[29] == c.labels[1]
+def test_rows_that_are_together_before_the_first_merge():
+    found = clusters_after(Merges(np.array([2]), np.array([3]), np.array([0.5])), np.array([0, 1, 2, 3, 2, 0]))
+    assert found.tolist() == [0, 1, 2, 2, 2, 0]
+
+
+def test_height_and_slope_of_a_chain():
+    chain = Merges(np.arange(29), np.arange(1, 30), np.linspace(1, 0, 29))
+    for c in cuts(chain, 30, RAW, (0.5, 2.0)):
+        clusters = 30 - c.merges
+        assert c.height == pytest.approx((chain.similarity[min(c.merges, 28)] - 0.5) / 2)
+        assert c.slope >= 0
+        if 5 < clusters < 20:
+            assert c.slope == pytest.approx((clusters * module.STEP - clusters / module.STEP) / 28 / 2, abs=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +58,48 @@ def survey():
     return kf.cluster.Kin().survey(np.asarray(fs.features, dtype=np.float32))
 
 
-def test_what_is_known_of_each_candidate(survey):
-    known = describe_all(survey.candidates, *survey.scenes, survey.k)
-    assert known.shape == (len(survey.candidates), COUNT)
-    assert np.isfinite(known).all()
-    assert survey.candidates[-1].source == KINSHIP
-    assert known[-1, 134] == 1, "the kinship groups agree with themselves"
-    assert (known[:, 136:139].sum(axis=1) == 1).all()
+def test_what_is_known_of_each_cut(survey):
+    seen = survey.seen
+    assert seen.shape == (len(survey.cuts), COUNT)
+    assert np.isfinite(seen).all()
+    assert (seen[:, 137:141].sum(axis=1) == 1).all()
+    for kind in TREES:
+        np.testing.assert_array_equal(seen[seen[:, 137 + kind] == 1, 134 + kind], 1)  # of its own tree
+
+
+def test_facts_of_nested_cuts_are_those_of_each_alone(survey):
+    raw, enhanced = survey.scenes
+    for i in range(0, len(survey.cuts), 7):
+        labels = survey.cuts[i].labels
+        alone = [facts(s, labels, sums_of(s.view.X, labels, labels.max() + 1)) for s in (raw, enhanced)]
+        np.testing.assert_allclose(
+            survey.seen[i, :134], np.concatenate(alone), rtol=1e-3, atol=0.02
+        )  # ties are rounded
+
+
+def test_kinship_groups_are_described_like_cuts(survey):
+    truth = survey.cuts[8].labels
+    groups = survey.groups(truth, 0)
+    seen, agree = module.describe(groups, survey.cuts, *survey.scenes)
+    assert agree.shape == (len(groups), len(survey.cuts))
+    assert seen.shape == (len(groups), COUNT)
+    assert (seen[:, 137 + KINSHIP] == 1).all()
+    assert (seen[:, 134:137] < 1).all()
+
+
+def test_agreement_against_the_metrics():
+    rng = np.random.default_rng(0)
+    clusterings = [np.arange(200), np.zeros(200, int), rng.integers(0, 9, 200), rng.integers(0, 40, 200)]
+    candidates = [Candidate(labels, RAW) for labels in clusterings]
+    found = agreement(candidates, candidates[1:])
+    for i, one in enumerate(clusterings):
+        for j, other in enumerate(clusterings[1:]):
+            f = (kf.metrics.pairwise(one, other).f + kf.metrics.bcubed(one, other).f) / 2
+            assert found[i, j] == pytest.approx(f, abs=1e-5)
+    assert agreement(candidates[:1], candidates[:1]) == 1
+
+
+def test_the_best_cut_of_other_trees():
+    agree = np.array([[0.3, 0.5, 0.7], [0.2, 0.9, 0.1]], dtype=np.float32)
+    found = module._best_of_other_trees(agree, np.array([RAW, BOTH]), np.array([RAW, BOTH, BOTH]))
+    np.testing.assert_allclose(found, [[1, 0.7, 1], [0.2, 1, 1]])

@@ -12,7 +12,7 @@ from kinfolk.cluster._internal.judge import SHIPPED, Judge
 def test_it_is_small_and_reads_the_columns_there_are():
     assert SHIPPED.stat().st_size < 1e6
     judge = Judge.shipped()
-    for trees, count in ((judge.clusterings, candidates.COUNT), (judge.members, membership.COUNT)):
+    for trees, count in ((judge.clusterings, candidates.JUDGED), (judge.members, membership.COUNT)):
         columns = trees.tensors["column"]
         assert columns[columns != LEAF].max() < count
     assert judge.steepness > 0
@@ -24,6 +24,5 @@ def test_it_picks_a_good_candidate_of_separated_classes(classes):
     truth = np.repeat(np.arange(classes), 600 // classes)
     X = (rng.standard_normal((classes, 32))[truth] + 0.3 * rng.standard_normal((600, 32))).astype(np.float32)
     survey = kf.cluster.Kin().survey(X / np.linalg.norm(X, axis=1, keepdims=True))
-    score = Judge.shipped().clusterings(candidates.describe(survey.candidates, *survey.scenes, survey.k))
-    chosen = survey.candidates[int(score.argmax())].labels[survey.copy_of]
+    chosen = survey.choose(Judge.shipped().clusterings, 0)[0].labels[survey.copy_of]
     assert kf.metrics.bcubed(truth, chosen).f > 0.97

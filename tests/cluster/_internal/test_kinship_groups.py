@@ -17,19 +17,19 @@ def classes():
 
 def test_even_classes_are_found(classes):
     truth, g = classes
-    assert kf.metrics.ari(truth, kinship_groups(g, 20, read_constraints(240), 0)) > 0.95
+    assert kf.metrics.ari(truth, kinship_groups(g, 20, 0)) > 0.95
 
 
 def test_rows_that_must_be_together_are(classes):
     _, g = classes
-    free, linked = (kinship_groups(g, 20, read_constraints(240, must), 0) for must in (None, [(0, 100)]))
+    free, linked = (kinship_groups(g, 20, 0, read_constraints(240, must).together) for must in (None, [(0, 100)]))
     assert free[0] != free[100]
     assert linked[0] == linked[100]
 
 
 @pytest.mark.parametrize(
     ("sizes", "neighbors", "expected"),
-    [([1] * 9, 384, [2]), ([4] * 5, 384, [2, 4]), ([60] * 3, 50, [25]), ([900, 900], 384, [LARGEST_K])],
+    [([1] * 9, 384, [2]), ([4] * 5, 384, [4, 8]), ([60] * 3, 50, [25]), ([900, 900], 384, [LARGEST_K])],
 )
 def test_k_follows_the_sizes_within_the_graph(sizes, neighbors, expected):
     assert ks_around(np.repeat(np.arange(len(sizes)), sizes), neighbors) == expected

@@ -6,13 +6,23 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk.cluster._internal.constraints import read_constraints
-from kinfolk.cluster._internal.near_copies import _exact_copies, among_distinct, near_copies
+from kinfolk.cluster._internal.near_copies import among_distinct, exact_copies, near_copies, without_copies
 from kinfolk.cluster._internal.union_find import connected
 from kinfolk.features import unit_rows
 
 
+def things(X, known):
+    """Return where each distinct thing first stands and which one each row shows, as Kin finds them."""
+    unit = unit_rows(X)
+    rows, copy_of = exact_copies(unit, known)
+    inner = among_distinct(known, copy_of)
+    g = kf.knn_graph(unit[rows], min(64, len(rows) - 1), show_progress=False)
+    first, which, _ = near_copies(g.indices, g.similarities, inner)
+    return rows[first], which[copy_of]
+
+
 def number(X, **pairs):
-    return near_copies(unit_rows(X), read_constraints(len(X), **pairs)).of
+    return things(X, read_constraints(len(X), **pairs))[1]
 
 
 def test_bursts_are_found_and_others_are_not_joined():
@@ -46,9 +56,8 @@ def test_constraints_on_rows_hold_for_what_they_show(seed):
     together = read_constraints(30, must).together
     cannot = cannot[together[cannot[:, 0]] != together[cannot[:, 1]]]
     known = read_constraints(30, must, cannot)
-    found = near_copies(unit_rows(X), known)
-    copy_of = found.of
-    assert found.rows.tolist() == np.unique(copy_of, return_index=True)[1].tolist()
+    rows, copy_of = exact_copies(unit_rows(X), known)
+    assert rows.tolist() == np.unique(copy_of, return_index=True)[1].tolist()
     inner = among_distinct(known, copy_of)
     of_row = inner.together[copy_of]
     assert (of_row[must[:, 0]] == of_row[must[:, 1]]).all()
@@ -65,6 +74,18 @@ def test_exact_copies_against_a_dictionary():
     rows = np.random.default_rng(0).integers(-1, 2, (200, 3)).astype(np.float32) * np.float32(-0.5)
     seen: dict[tuple[float, ...], int] = {}
     expected = [seen.setdefault(tuple(row), len(seen)) for row in rows.tolist()]
-    first, copy_of = _exact_copies(rows, np.ones(200, dtype=bool))
+    first, copy_of = exact_copies(rows, read_constraints(200))
     assert copy_of.tolist() == expected
     assert first.tolist() == [expected.index(number) for number in range(len(seen))]
+
+
+def test_a_graph_without_its_copies_against_sets():
+    rng = np.random.default_rng(0)
+    g = kf.knn_graph(rng.standard_normal((60, 8)), 20, show_progress=False)
+    shows = np.sort(rng.integers(0, 50, 60))
+    _, first, which = np.unique(shows, return_index=True, return_inverse=True)
+    found = without_copies(g, first, which, 1)
+    for thing, row in enumerate(first):
+        expected = [other for other in dict.fromkeys(which[g.indices[row]].tolist()) if other != thing]
+        assert found.indices[thing].tolist() == expected[: found.k]
+    assert without_copies(g, first, which, found.k + 1) is None

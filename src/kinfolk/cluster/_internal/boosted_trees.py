@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from kinfolk._core.kernels import kernel
 
-LEAF = 255  # in place of a column: trees read at most 255
-TYPES = dict(column=np.uint8, value=np.float32, left=np.uint8, right=np.uint8, start=np.int32, base=np.float32)
+LEAF = 0xFFFF  # in place of a column
+TYPES = dict(column=np.uint16, value=np.float32, left=np.uint8, right=np.uint8, start=np.int32, base=np.float32)
 
 
 class BoostedTrees:
@@ -19,7 +19,7 @@ class BoostedTrees:
 
     Parameters
     ----------
-    tensors : column (nodes,) uint8, the input that a node asks for, LEAF for a leaf; value (nodes,) float32, its
+    tensors : column (nodes,) uint16, the input that a node asks for, LEAF for a leaf; value (nodes,) float32, its
         threshold, or what a leaf adds; left, right (nodes,) uint8, the next node within the tree, left where the input
         is at most the threshold; start (trees,) int32, the first node of each tree; base (1,) float32, the first term.
 
@@ -63,7 +63,7 @@ class BoostedTrees:
 @kernel()
 def _add_trees(
     x: NDArray[np.float32],
-    column: NDArray[np.uint8],
+    column: NDArray[np.uint16],
     value: NDArray[np.float32],
     left: NDArray[np.uint8],
     right: NDArray[np.uint8],

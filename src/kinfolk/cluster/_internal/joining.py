@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster._internal.facts import Scene, similarity_to_clusters
+from kinfolk.cluster._internal.facts import View, similarity_to_clusters
 from kinfolk.features import UnitRows
 from kinfolk.neighbors import knn_graph
 
@@ -27,6 +27,6 @@ def join(
     both = np.concatenate([known, new])
     everyone = np.concatenate([labels, np.arange(len(new)) + labels.max() + 1])  # a new row is alone: all are others
     rows = np.arange(len(known), len(both))
-    scene = Scene(both, rows, np.ascontiguousarray(g.indices, dtype=np.int32), g.similarities, [], 0.0, 1.0)
-    _, similarity, cluster = similarity_to_clusters(scene, everyone, np.bincount(everyone))
+    view = View(both, rows, np.ascontiguousarray(g.indices, dtype=np.int32), g.similarities, 0.0, 1.0)
+    _, similarity, cluster = similarity_to_clusters(view, everyone, np.bincount(everyone))
     return np.where(similarity >= least, cluster, -1)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kinfolk.cluster._internal.constraints import Constraints
 from kinfolk.cluster._internal.potts import group_by_potts
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.edge_probabilities import UNLIKELY, probability_blocks
@@ -19,29 +18,35 @@ from kinfolk.neighbors import NeighborGraph
 
 LARGEST_K = 128  # windows of 256: larger classes are found by trees
 EVEN_ODDS = 0.5
+SHARES = (
+    1,
+    2,
+)  # of the size: cuts tend to be too fine, and a k too small splits classes where one too large hardly joins
 
 
 def ks_around(labels: NDArray[np.integer], n_neighbors: int) -> list[int]:
-    """Return the k at which groups are tried, once clusters (n,) of about the right size are known: half and whole.
+    """Return the k at which groups are tried, once clusters (n,) of about the right size are known: 1 and 2.
 
-    The size is the geometric mean over the rows.
+    The size of a cluster is the geometric mean over the rows.
 
     >>> ks_around(np.repeat(np.arange(9), 20), 100)
-    [10, 20]
+    [20, 40]
     """
     size = float(np.exp(np.log(np.bincount(labels)[labels]).mean()))
     most = max(1, min(LARGEST_K, n_neighbors // WINDOW))
-    return sorted({int(np.clip(round(size * share), min(2, most), most)) for share in (0.5, 1)})
+    return sorted({int(np.clip(round(size * share), min(2, most), most)) for share in SHARES})
 
 
-def kinship_groups(g: NeighborGraph, k: int, known: Constraints, seed: int) -> NDArray[np.int64]:
+def kinship_groups(
+    g: NeighborGraph, k: int, seed: int, together: NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
     """Return the groups (n,), numbered 0, 1, 2, ..., of a graph with at least 2 k neighbours.
 
-    Rows that are together are grouped as one; pairs that are apart are left to `corrections.kept_apart`.
+    together: (n,) numbers 0, 1, 2, ...; rows with the same one are grouped as one.
     """
     one_way = _edges(g, k)
     p = csr_array((one_way + one_way.T) * np.float32(0.5))
-    labels = group_by_potts(p, EVEN_ODDS, seed, together=known.together)
+    labels = group_by_potts(p, EVEN_ODDS, seed, together=together)
     return np.unique(labels, return_inverse=True)[1].astype(np.int64, copy=False)
 
 

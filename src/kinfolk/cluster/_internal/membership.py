@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster._internal.facts import Scene, random_pairs, similarity_to_clusters
+from kinfolk.cluster._internal.facts import View, random_pairs, similarity_to_clusters
 from kinfolk.cluster._internal.judge import Judge
 
 NEAREST = (1, 4, 16, 64)
@@ -27,15 +27,15 @@ class Membership(NamedTuple):
     second: NDArray[np.int64]
 
 
-def whole(X: NDArray[np.float32], indices: NDArray[np.int32], similarities: NDArray[np.float32]) -> Scene:
-    """Return a scene of all rows (n, d) of length one with their neighbours (n, k), without shared neighbours."""
+def whole(X: NDArray[np.float32], indices: NDArray[np.int32], similarities: NDArray[np.float32]) -> View:
+    """Return a view of all rows (n, d) of length one with their neighbours (n, k)."""
     mean, spread = random_pairs(X)
     k = NEAREST[-1]
     nearest = np.ascontiguousarray(indices[:, :k], dtype=np.int32)
-    return Scene(X, np.arange(len(X)), nearest, np.asarray(similarities[:, :k]), [], mean, spread)
+    return View(X, np.arange(len(X)), nearest, np.asarray(similarities[:, :k]), mean, spread)
 
 
-def membership(raw: Scene, enhanced: Scene, labels: NDArray[np.int64], below_best: float) -> Membership:
+def membership(raw: View, enhanced: View, labels: NDArray[np.int64], below_best: float) -> Membership:
     """Return how sure clusters (n,), numbered 0, 1, 2, ..., are; below_best: what the judge says of them."""
     inputs, second = describe_rows(raw, enhanced, labels, below_best)
     odds = Judge.shipped().members(inputs)
@@ -43,16 +43,16 @@ def membership(raw: Scene, enhanced: Scene, labels: NDArray[np.int64], below_bes
 
 
 def describe_rows(
-    raw: Scene, enhanced: Scene, labels: NDArray[np.int64], below_best: float
+    raw: View, enhanced: View, labels: NDArray[np.int64], below_best: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return what is known of each row (n, 24), and its second choice by the enhanced features."""
     counts = np.bincount(labels)
     columns, second = [], np.full(len(labels), -1)
-    for scene in (raw, enhanced):
-        a, b, second = similarity_to_clusters(scene, labels, counts)
-        same = labels[scene.indices] == labels[:, None]
-        gap = (a - b) / (1 - scene.mean)
-        columns += [(a - scene.mean) / scene.spread, (b - scene.mean) / scene.spread, gap]
+    for view in (raw, enhanced):
+        a, b, second = similarity_to_clusters(view, labels, counts)
+        same = labels[view.indices] == labels[:, None]
+        gap = (a - b) / (1 - view.mean)
+        columns += [view.units(a), view.units(b), gap]
         columns += [same[:, :nearest].mean(axis=1) for nearest in NEAREST]
         columns += [(np.bincount(labels, gap) / counts)[labels], np.full(len(labels), gap.mean())]
     size = counts[labels]

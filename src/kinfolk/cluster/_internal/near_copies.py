@@ -9,74 +9,29 @@ two rows of a class, unless they are copies.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel
 from kinfolk.cluster._internal.constraints import Constraints
 from kinfolk.cluster._internal.union_find import connected
-from kinfolk.features import UnitRows
-from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.neighbors import NeighborGraph
 
 NEIGHBORS = 64
 SHARE_OF_DISTANCE = 0.2  # chosen on the bursts of the training parts: 0.1 misses copies, 0.3 joins lookalikes
 ROUNDING = 1e-3  # distance of two exact copies whose cosine is rounded in float32
 
 
-class Copies(NamedTuple):
-    """Which rows show the same thing.
-
-    Attributes
-    ----------
-    of : (n,) the thing of each row, numbered 0, 1, 2, ... by their first rows.
-    rows : (m,) the first row of each.
-    graph : the 64 nearest among these rows.
-    distance : up to which rows count as copies.
-    """
-
-    of: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    graph: NeighborGraph
-    distance: float
-
-
-def near_copies(unit: NDArray[np.float32], known: Constraints) -> Copies | None:
-    """Return the distinct things among rows (n, d) of length one; None where all are exact copies of one row.
+def exact_copies(unit: NDArray[np.float32], known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each distinct row of (n, d) first stands (m,), and for each row which of them it is (n,).
 
     Rows that a constraint keeps apart from others stay as they are.
 
-    >>> free = Constraints(np.arange(5), np.empty((0, 2), dtype=np.int64))
-    >>> near_copies(np.repeat(np.eye(3, dtype=np.float32), [1, 3, 1], axis=0), free).of
-    array([0, 1, 1, 1, 2])
-    """
-    free = ~np.isin(known.together, known.apart)
-    rows, of = _exact_copies(unit, free)
-    if len(rows) == 1:
-        return None
-    g = _nearest(unit[rows])
-    far = np.sqrt(np.maximum(2 - 2 * np.asarray(g.similarities[:, -1]), 0))
-    distance = max(SHARE_OF_DISTANCE * float(np.median(far)), ROUNDING)
-    row, place = np.nonzero(2 - 2 * np.asarray(g.similarities) <= distance**2)
-    other = np.asarray(g.indices)[row, place]
-    both = free[rows[row]] & free[rows[other]]
-    _, first, number = np.unique(connected(len(rows), row[both], other[both]), return_index=True, return_inverse=True)
-    if 1 < len(first) < len(rows):
-        g = _nearest(unit[rows[first]])
-    return Copies(number[of].astype(np.int64, copy=False), rows[first], g, distance)
-
-
-def _nearest(unit: NDArray[np.float32]) -> NeighborGraph:
-    return knn_graph(UnitRows(unit), min(NEIGHBORS, len(unit) - 1))
-
-
-def _exact_copies(unit: NDArray[np.float32], free: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each distinct row of (n, d) first stands (m,), and for each row which of them it is (n,).
-
     >>> rows = np.array([[0, 1], [1, 0], [0, 1]], dtype=np.float32)
-    >>> _exact_copies(rows, np.ones(3, dtype=bool))
+    >>> exact_copies(rows, Constraints(np.arange(3), np.empty((0, 2), dtype=np.int64)))
     (array([0, 1]), array([0, 1, 0]))
     """
+    free = ~np.isin(known.together, known.apart)
     whole = np.ascontiguousarray(unit + np.float32(0))  # -0 is 0
     texts = whole.view(np.dtype((np.void, whole.shape[1] * whole.itemsize))).ravel()  # compared as bytes: no floats
     _, first, which = np.unique(texts, return_index=True, return_inverse=True)
@@ -86,6 +41,70 @@ def _exact_copies(unit: NDArray[np.float32], free: NDArray[np.bool_]) -> tuple[N
         np.where(kept_apart, np.arange(len(unit)), seen), return_index=True, return_inverse=True
     )
     return first, which
+
+
+def near_copies(
+    indices: NDArray[np.int32], similarities: NDArray[np.float32], known: Constraints
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
+    """Return the rows, (m,), which of them each row shows, (n,), and up to which distance two rows count as copies.
+
+    Shapes: indices, similarities (n, k) of 64 neighbours, or fewer in a smaller set.
+
+    >>> free = Constraints(np.arange(3), np.empty((0, 2), dtype=np.int64))
+    >>> near_copies(np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1, 0.5], [1, 0.5], [0.5, 0.4]]), free)[1]
+    array([0, 0, 1])
+    """
+    free = ~np.isin(known.together, known.apart)
+    far = np.sqrt(np.maximum(2 - 2 * similarities[:, :NEIGHBORS].min(axis=1), 0))
+    distance = max(SHARE_OF_DISTANCE * float(np.median(far)), ROUNDING)
+    row, place = np.nonzero(2 - 2 * similarities <= distance**2)
+    other = np.asarray(indices)[row, place]
+    both = free[row] & free[other]
+    root = connected(len(indices), row[both], other[both])
+    _, first, which = np.unique(root, return_index=True, return_inverse=True)
+    return first, which.astype(np.int64, copy=False), distance
+
+
+def without_copies(
+    g: NeighborGraph, first: NDArray[np.int64], which: NDArray[np.int64], fewest: int
+) -> NeighborGraph | None:
+    """Return the graph of the first rows (m,) of what rows (n,) show, a copy standing for the first one.
+
+    None where some row is left with fewer than `fewest` neighbours: most of its own were copies of one thing.
+
+    >>> indices, similarities = np.array([[1, 2], [0, 2], [0, 1]], np.int32), np.array([[1, 0.5], [1, 0.5], [0.5, 0.4]])
+    >>> g = NeighborGraph(indices, similarities.astype(np.float32), 3)
+    >>> without_copies(g, np.array([0, 2]), np.array([0, 0, 1]), 1).indices.tolist()
+    [[1], [0]]
+    """
+    indices = np.full((len(first), g.k), -1, dtype=np.int32)
+    similarities = np.zeros((len(first), g.k), dtype=np.float32)
+    given = np.ascontiguousarray(g.indices, dtype=np.int32), np.ascontiguousarray(g.similarities, dtype=np.float32)
+    _drop_copies(*given, first, which, indices, similarities)
+    k = int((indices >= 0).sum(axis=1).min())
+    if k < fewest:
+        return None
+    return NeighborGraph(indices[:, :k].copy(), similarities[:, :k].copy(), len(first), g.method, g.recall)
+
+
+@kernel()
+def _drop_copies(
+    given: NDArray[np.int32],
+    cosines: NDArray[np.float32],
+    first: NDArray[np.int64],
+    which: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    similarities: NDArray[np.float32],
+) -> None:
+    met = np.full(len(first), -1, np.int64)
+    for i in range(len(first)):
+        met[i], count = i, 0
+        for a in range(given.shape[1]):
+            thing = which[given[first[i], a]]
+            if met[thing] != i:
+                met[thing] = i
+                indices[i, count], similarities[i, count] = thing, cosines[first[i], a]
+                count += 1
 
 
 def among_distinct(known: Constraints, copy_of: NDArray[np.int64]) -> Constraints:

@@ -1,0 +1,75 @@
+"""The features Kin grows its trees in: their definitions, and neighbours among neighbours."""
+
+import numpy as np
+import pytest
+
+import kinfolk as kf
+from kinfolk.cluster._internal import spaces as module
+from kinfolk.cluster._internal.candidates import BOTH, ENHANCED, RAW
+from kinfolk.features import unit_rows
+
+
+@pytest.fixture(scope="module")
+def faces():
+    unit = unit_rows(kf.datasets.celeb_like(15, seed=0))
+    mean = unit.mean(axis=0)
+    C = module.centred(unit, mean)
+    g = module.search(C, 0)
+    return unit, C, g, module.spaces_of(unit, C, mean, g, None, 0)
+
+
+def test_they_are_those_of_the_enhancer(faces):
+    unit, C, _, found = faces
+    for kind, hops in ((BOTH, 2), (ENHANCED, 5)):
+        e = kf.GraphEnhancer(found.k, hops=hops, show_progress=False).fit(unit)
+        Z = e.transform(unit, nearest_scale=False)
+        Z = module.side_by_side(C, Z) if kind == BOTH else Z
+        np.testing.assert_allclose(found.features[kind], Z, atol=1e-4)
+    np.testing.assert_array_equal(found.features[RAW], C)
+
+
+def test_both_have_the_mean_similarity(faces):
+    _, C, _, found = faces
+    Z = found.features[BOTH][:, C.shape[1] :] * np.sqrt(2)
+    np.testing.assert_allclose(found.features[BOTH] @ found.features[BOTH][0], (C @ C[0] + Z @ Z[0]) / 2, atol=1e-5)
+
+
+def test_neighbours_are_the_best_of_the_window(faces):
+    _, _, g, found = faces
+    Z, k = found.best, 30
+    h = found.nearest(k)
+    among = module.window(g, found.k)
+    for row in range(0, len(Z), 31):
+        given = g.indices[row, : max(k, among)]
+        expected = given[np.argsort(-(Z[given] @ Z[row]), kind="stable")][:k]
+        np.testing.assert_allclose(h.similarities[row], Z[expected] @ Z[row], atol=1e-5)
+    h.validate()
+
+
+def test_nearly_all_true_neighbours_are_in_the_window(faces):
+    found = faces[3]
+    exact = kf.knn_graph(found.best, 20, show_progress=False).indices
+    near = found.nearest(20).indices
+    assert np.mean([len(set(a) & set(b)) / 20 for a, b in zip(exact, near, strict=True)]) > 0.9
+
+
+def test_rows_that_are_taken_as_they_are(faces):
+    _, C, g, _ = faces
+    found = module.only_given(C, np.zeros(C.shape[1], dtype=np.float32), g)
+    assert list(found.features) == [RAW]
+    assert found.best is C
+    np.testing.assert_array_equal(found.nearest(9).indices, g.indices[:, :9])
+
+
+def test_a_large_set_is_searched_approximately(faces, monkeypatch):
+    monkeypatch.setattr(module, "EXACT_BUDGET", 0)
+    C = faces[1]
+    g = module.search(C, 0)
+    assert g.recall >= module.RECALL
+    assert len(g) == len(C)
+
+
+def test_cosines_against_products(faces):
+    _, C, g, _ = faces
+    found = module.cosines(C, g.indices[:, :7])
+    np.testing.assert_allclose(found, np.einsum("nd,nkd->nk", C, C[g.indices[:, :7]]), atol=1e-5)
