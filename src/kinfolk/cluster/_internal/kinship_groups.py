@@ -18,19 +18,17 @@ from kinfolk.neighbors import NeighborGraph
 
 LARGEST_K = 128  # windows of 256: larger classes are found by trees
 EVEN_ODDS = 0.5
-SHARES = (
-    1,
-    2,
-)  # of the size: cuts tend to be too fine, and a k too small splits classes where one too large hardly joins
+# of the size, which is a guess; a k too small splits classes, one too large joins small ones
+SHARES = (0.5, 1, 2)
 
 
 def ks_around(labels: NDArray[np.integer], n_neighbors: int) -> list[int]:
-    """Return the k at which groups are tried, once clusters (n,) of about the right size are known: 1 and 2.
+    """Return the k at which groups are tried, once clusters (n,) of about the right size are known.
 
     The size of a cluster is the geometric mean over the rows.
 
     >>> ks_around(np.repeat(np.arange(9), 20), 100)
-    [20, 40]
+    [10, 20, 40]
     """
     size = float(np.exp(np.log(np.bincount(labels)[labels]).mean()))
     most = max(1, min(LARGEST_K, n_neighbors // WINDOW))
