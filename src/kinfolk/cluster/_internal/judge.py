@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from safetensors.numpy import load_file
 
-from kinfolk.cluster._internal.boosted_trees import TYPES, BoostedTrees
+from kinfolk._core.boosted_trees import TYPES, BoostedTrees
 
 SHIPPED = Path(__file__).with_name("judge.safetensors")
 
