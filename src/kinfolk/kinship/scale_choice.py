@@ -4,11 +4,12 @@ r"""The choice of k for features: read off the kin count, and checked by what wa
 
     gain(k, share) = mAP of normalise((1 - share) x + share z_k) - mAP of the features as given, in points
 
-Boosted trees predict the gain from what the graph shows at each k (`kinfolk.kinship.scale_views`). Where they expect
-that k_full loses more than `CLEARLY_WORSE` against the best candidate, that candidate is taken: another k, or half of
-the raw features kept; where nothing is expected to gain, the features stay as they are. The count alone is right where
-classes are of about one size. The trees, trained on generated sets only (research/gain_training.py), know what it costs
-where they are not: k_full is then that of the largest classes, and the small ones vanish in it.
+Boosted trees predict the gain from what the graph shows at each k (`kinfolk.kinship.scale_views`). Taken is the largest
+k up to k_full that is not expected to lose more than `CLEARLY_WORSE` against the best candidate; if there is none, that
+candidate, which may keep half of the raw features; where nothing is expected to gain, the features stay as they are.
+The count alone is right where classes are of about one size. The trees, trained on generated sets only
+(research/gain_training.py), know what it costs where they are not: k_full is then that of the largest classes, and the
+small ones vanish in it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SHIPPED = Path(__file__).with_name("gain.safetensors")
 SHARES = (1.0, 0.5)  # of the enhanced features in the result
 FULL_CLASS = 0.98  # the kin count up to which k is not larger than a class
 NEARLY_FULL = 0.93  # the same, of the largest count, where the network finds too few kin at any k
-CLEARLY_WORSE = 2.0  # points; the trees are too rough to tell smaller differences, and 1.5 to 3 are level
+CLEARLY_WORSE = 1.5  # points that the trees cannot tell apart: on training parts 1 and 2 are level
 
 
 class Scale(NamedTuple):
@@ -72,10 +73,16 @@ def decide(ks: Sequence[int], counts: NDArray[np.floating], gains: NDArray[np.fl
     k_full = last_full(ks, counts)
     gain = float(np.interp(np.log(k_full), np.log(ks), gains[0]))
     best = float(gains.max())
-    if gain >= max(best - CLEARLY_WORSE, 0):
+    if best <= 0:
+        return Scale(ks[0], 0.0, 0.0)
+    enough = max(best - CLEARLY_WORSE, 0)
+    if gain >= enough:
         return Scale(round(k_full), 1.0, gain)
+    good = [a for a, k in enumerate(ks) if k <= k_full and gains[0, a] >= enough]
+    if good:
+        return Scale(ks[good[-1]], 1.0, float(gains[0, good[-1]]))
     share, a = divmod(int(gains.argmax()), len(ks))
-    return Scale(ks[a], SHARES[share], best) if best > 0 else Scale(ks[0], 0.0, 0.0)
+    return Scale(ks[a], SHARES[share], best)
 
 
 def last_full(ks: Sequence[int], counts: NDArray[np.floating]) -> float:
