@@ -87,8 +87,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_features_in_, feature_names_in_ : dimensions, and the titles of the columns after a fit on a table.
     k_ : the k of the fit; another set may get another one.
     share_ : of the enhanced features in the result, 1, 0.5 or 0, with the rest raw; another set may get another one.
-    expected_gain_ : over the features as given, without labels, in points of mean average precision x 100; right within
-        about 3 points on half of the generated sets; None where k was given or chosen by other means.
+    expected_gain_ : over the features as given, without labels, in points of mean average precision x 100, a rough
+        figure from generated sets; None where k was given or chosen by other means.
     trained_ : whether labels improved on the label-free form on held-back identities; if not, that one is kept.
     scores_ : mean average precision on held-back identities, of the label-free and the trained form.
     class_size_ : mean class size of a labelled row; None without labels.
