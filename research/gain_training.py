@@ -29,7 +29,7 @@ from kinfolk.enhance.propagation import Propagation, attention_weights, mixed, p
 from kinfolk.features import UnitRows
 from kinfolk.kinship.choose_k import feature_ks, neighbors_to_choose
 from kinfolk.kinship.network import KinshipNetwork
-from kinfolk.kinship.scale_choice import SHARES, SHIPPED, gain_inputs
+from kinfolk.kinship.scale_choice import MOST_ROWS, SHARES, SHIPPED, gain_inputs
 from kinfolk.kinship.scale_views import views_of_scales
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import knn_graph
@@ -38,7 +38,7 @@ from research.varied_sets import thinned, varied
 
 SEEDS = range(200, 2791)
 ROWS = (30, 700)  # of a set, as a guide
-FEWEST, MOST = 16, 1600
+FEWEST = 16
 VARIED_ROWS = 150  # at least: a thinned set needs room for a class
 QUERIES = 150
 FURTHEST = 20.0  # points: what is better or worse by more is as good or bad
@@ -61,7 +61,7 @@ def drawn(seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
     else:
         _, features, labels = uneven_set(seed, n)
     classes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    if not FEWEST <= len(classes) <= MOST or np.bincount(classes).max() < 2:
+    if not FEWEST <= len(classes) <= MOST_ROWS or np.bincount(classes).max() < 2:
         return None
     X = of_length_one(features.astype(np.float32))
     return (X, classes) if _points(X, classes) <= (99.8 if seed % 4 == 0 else 99.0) else None

@@ -60,6 +60,26 @@ class Constant:
 
 
 CONSTANTS = [
+    Constant("kinship.choose_k", "FULL_CLASS", "kin count up to which k is not larger than a class", LABEL_FREE),
+    Constant(
+        "kinship.choose_k",
+        "NEARLY_FULL",
+        "the same, of the largest count, where the network finds few kin",
+        "MNIST pixels, UCI letters",
+    ),
+    Constant("kinship.choose_k", "NOISY_BELOW", "smallest k at which a valley counts", LABEL_FREE),
+    Constant(
+        "kinship.choose_k",
+        "DROP_BEFORE_VALLEY",
+        "minimum drop of the kin count before a valley",
+        "generated vehicles, 3 seeds",
+    ),
+    Constant(
+        "kinship.choose_k",
+        "RISE_AFTER_VALLEY",
+        "minimum rise of the kin count after a valley",
+        "generated vehicles, 3 seeds",
+    ),
     Constant(
         "kinship.choose_k",
         "DEEP_DROP",

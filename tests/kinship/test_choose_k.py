@@ -13,6 +13,7 @@ from kinfolk.kinship.choose_k import (
     SHARE_OF_CLASS,
     _agree_with_labels,
     _end_of_class,
+    _first_valley,
     _start_of_family,
     _where_classes_show,
     candidate_ks,
@@ -25,6 +26,7 @@ from kinfolk.kinship.choose_k import (
     largest_k,
     mean_class_size,
     neighbors_to_choose,
+    scale_for_features,
 )
 
 module = import_module("kinfolk.kinship.choose_k")  # the package has a function of this name
@@ -47,14 +49,24 @@ def test_candidates_leave_half_of_the_rows_outside():
 
 @pytest.mark.parametrize("size", [8, 20, 60])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_k_fits_the_size_of_the_classes(net, clouds, size, seed):
+def test_k_follows_the_size_of_the_classes(net, clouds, size, seed):
     X = clouds(max(10, 400 // size), size, seed)
     k = k_for_features(net, kf.knn_graph(X, k=neighbors_to_choose(len(X))))
-    assert 2 <= k <= 2 * size
-    y = np.repeat(np.arange(len(X) // size), size)
-    found, fitting = (kf.GraphEnhancer(k=k, show_progress=False).fit_transform(X) for k in (k, round(0.8 * size)))
-    precision = kf.metrics.mean_average_precision
-    assert precision(found, y) > precision(fitting, y) - 0.02
+    assert size / 2 <= k <= 2 * size
+
+
+def test_classes_of_one_size_keep_the_k_that_is_read_off(net, clouds):
+    g = kf.knn_graph(clouds(20, 20), k=neighbors_to_choose(400))
+    assert scale_for_features(net, g)[:2] == (k_for_features(net, g), 1.0)
+
+
+def test_small_classes_beside_few_large_ones_do_not_get_the_k_of_the_large(net):
+    rng = np.random.default_rng(0)
+    sizes = [120] * 4 + [6] * 70
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.standard_normal((len(sizes), 48))[y] + 0.9 * rng.standard_normal((len(y), 48))
+    g = kf.knn_graph(X, k=neighbors_to_choose(len(X)))
+    assert scale_for_features(net, g).k < k_for_features(net, g) / 2
 
 
 def test_sets_that_are_too_small_for_the_candidates_have_a_k_all_the_same(net, clouds):
@@ -68,10 +80,49 @@ def test_sets_that_are_too_small_for_the_candidates_have_a_k_all_the_same(net, c
 def of_counts(monkeypatch, choose, ks: list[int], counts: list[float]) -> int:
     """Return what is chosen where the kin counts at these k are the given ones."""
     monkeypatch.setattr(module, "candidate_ks", lambda _: ks)
+    monkeypatch.setattr(module, "SMALLEST_CANDIDATE", 10**9)
     monkeypatch.setattr(module, "kin_counts", lambda *_: np.array(counts))
     indices = np.broadcast_to(np.arange(1, 601, dtype=np.int32), (601, 600))
     g = kf.NeighborGraph(indices, np.ones(indices.shape, dtype=np.float32), 601)
     return choose(None, g)
+
+
+@pytest.mark.parametrize(
+    ("ks", "counts", "k"),
+    [
+        ([8, 12, 24], [0.5, 0.4, 0.3], 9),  # never full: where 0.93 of the most are left
+        ([8, 12, 24], [0.8, 0.76, 0.79], 24),  # never full and never fewer: the largest
+        ([8, 12, 24], [1.5, 1.4, 1.3], 24),  # always full: the largest
+        ([6, 24], [1.18, 0.78], 12),  # half-way between the two, on a scale of factors
+        ([6, 24], [0.98, 0.1], 6),
+        ([8, 12, 17, 24], [1.4, 0.97, 1.0, 0.5], 17),  # the last crossing: a dip of three hundredths is no valley
+        ([6, 8, 12, 17, 24, 34], [1.4, 1.5, 1.2, 1.1, 1.3, 1.5], 17),  # below the valley before a family
+        # the bottom itself is no longer full: the level is crossed on the way down, whatever comes after
+        ([6, 8, 12, 17, 24, 34], [1.4, 1.38, 0.58, 0.5, 1.3, 1.5], 10),
+    ],
+)
+def test_k_for_features_is_where_the_count_falls_through_the_level(monkeypatch, ks, counts, k):
+    assert of_counts(monkeypatch, k_for_features, ks, counts) == k
+
+
+@pytest.mark.parametrize(
+    ("counts", "place"),
+    [
+        ([1.4, 1.5, 1.2, 1.1, 1.3, 1.5], 3),
+        ([1.4, 1.5, 1.2, 1.1, 1.2, 1.2], 5),  # rises too little
+        ([1.2, 1.5, 1.49, 1.49, 1.7, 1.9], 5),  # fell too little
+        ([1.2, 1.42, 1.41, 1.38, 1.41, 1.8], 3),  # vehicle_like, seed 2
+        ([1.2, 1.41, 1.41, 1.38, 1.42, 1.8], 3),  # back at the peak on the way up
+        ([1.1, 1.1, 0.95, 0.95, 1.2, 1.6], 5),  # no peak that the counts rose to
+    ],
+)
+def test_a_valley_needs_a_drop_before_it_and_a_rise_after_it(counts, place):
+    assert _first_valley([6, 8, 12, 17, 24, 34], np.array(counts)) == place
+
+
+def test_small_k_and_single_counts_have_no_valley():
+    assert _first_valley([3, 4, 6, 8], np.array([1.5, 0.2, 1.5, 1.6])) == 3
+    assert _first_valley([8], np.array([0.3])) == 0
 
 
 @pytest.mark.parametrize(
@@ -133,7 +184,7 @@ def test_labels_set_k_only_near_what_the_graph_shows(own, size):
 
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(1, 400))
 def test_k_after_training_is_that_of_the_fit_or_scaled_with_the_classes(own, free, fitted):
-    expected = fitted if free / 1.5 <= own <= 1.5 * free else max(1, round(own * fitted / free))
+    expected = fitted if free / 2 <= own <= 2 * free else max(1, round(own * fitted / free))
     assert k_after_training(own, free, fitted) == expected
 
 

@@ -62,8 +62,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Parameters
     ----------
-    k : neighbours, or "auto": chosen for each set by how many of the 2 k nearest are kin, and by what that is expected
-        to gain (`kinfolk.kinship.scale_choice`); where little is, half or all of the raw features are kept.
+    k : neighbours, or "auto": chosen for each set by how many of the 2 k nearest are kin (`kinfolk.kinship.choose_k`).
+        On sets of up to 1,600 rows it is checked by what it is expected to gain; where that is far less than another k
+        does, as with few large classes beside many small ones, that one is taken, perhaps with half of the raw features
+        (`kinfolk.kinship.scale_choice`).
     attention : "none", "self", "quartet", "band", "quartet_self", "band_self" (the paper's tilde forms), "cosine",
         "kernel".
     base, layers : "gcn" or "transformer", 1 to 3 layers, of the sub-graph model.
@@ -88,7 +90,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     k_ : the k of the fit; another set may get another one.
     share_ : of the enhanced features in the result, 1, 0.5 or 0, with the rest raw; another set may get another one.
     expected_gain_ : over the features as given, without labels, in points of mean average precision x 100, a rough
-        figure from generated sets; None where k was given or chosen by other means.
+        figure from generated sets; None where k was given or not checked.
     trained_ : whether labels improved on the label-free form on held-back identities; if not, that one is kept.
     scores_ : mean average precision on held-back identities, of the label-free and the trained form.
     class_size_ : mean class size of a labelled row; None without labels.

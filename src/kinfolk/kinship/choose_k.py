@@ -3,14 +3,14 @@ r"""Every choice of k, the number of neighbours, in kinfolk.
 What k is for decides how large it may be:
 
 choose_k              neighbourhoods are most closed; needs no network
-scale_for_features    features become means over neighbours: k just below the size of a class, checked by what it gains
-k_for_features        the same, k alone
+k_for_features        features become means over neighbours: k just below the size of a class
+scale_for_features    the same, on small sets checked by what it is expected to gain (`scale_choice`)
 k_for_clusters        pairs are joined: k about the size of a class; labels of other identities may give that size
 k_for_ranking         the settings of re-rankers: as for features, and a fixed k for very few rows
 k_after_training      features of a new set after a fit to labels: the k of the fit, scaled if classes differ in size
 k_for_labelled        networks trained on labelled classes: their size, within bounds
 
-They read curves over k (`closure`, `kin_counts`) on `candidate_ks`, which grow by a factor of about 1.4.
+The first four read curves over k (`closure`, `kin_counts`) on `candidate_ks`, which grow by a factor of about 1.4.
 docs/constants.md lists the constants, what they were chosen on, and what half and double of each do.
 """
 
@@ -24,7 +24,8 @@ from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.kinship.edge_tests import WINDOW
 from kinfolk.kinship.kin_counts import kin_counts, rise_after, rose_to
 from kinfolk.kinship.network import KinshipNetwork
-from kinfolk.kinship.scale_choice import Scale, choose_scale
+from kinfolk.kinship.scale_choice import MOST_ROWS, Scale, checked, expected_gains, shipped_trees
+from kinfolk.kinship.scale_views import views_of_scales
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.closure import most_closed
 
@@ -34,9 +35,12 @@ SMALLEST_CANDIDATE = 2  # for features only: classes of three
 FEWEST_ROWS = 60  # below it the curves are too rough to read
 K_OF_FEW_ROWS = 4
 
-DEEP_DROP = (
-    0.2  # clusters: minimum drop from a first value that is no peak: small windows lose kin before a class shows
-)
+FULL_CLASS = 0.98  # features: the kin count up to which k is not larger than a class
+NEARLY_FULL = 0.93  # features: the same, of the largest count, where the network finds too few kin at any k
+NOISY_BELOW = 6  # features: at smaller k a scale holds one or two neighbours, and a valley means nothing
+DROP_BEFORE_VALLEY = 0.02  # features: minimum drop from a peak that the counts rose to
+RISE_AFTER_VALLEY = 0.15  # features: minimum rise after a valley
+DEEP_DROP = 0.2  # minimum drop from a first value that is no peak: small windows lose kin before a class shows
 
 PAST_CLASS = 0.8  # clusters: the count, of its peak, at which k is about a class
 WHOLE_CLASS = 1.15  # clusters: the count from which on a class shows; smaller ones at the start are skipped
@@ -45,8 +49,7 @@ RISE_AFTER_FLAT = 0.05  # clusters: minimum rise behind such a place
 LARGEST_OVER_PEAK = 2  # clusters: a valley beyond so many times the k of the peak is not the end of a class
 
 SHARE_OF_CLASS = 0.8  # of the labelled class size: classes differ, and a k too large joins strangers
-SAME_SIZE = 2.0  # up to this ratio a k read off and a labelled size count as the same
-SAME_K = 1.5  # up to this ratio two k that were chosen the same way do: of classes of 10 and of 4 they are 8 and 5
+SAME_SIZE = 2.0  # up to this ratio two k count as estimates of the same size
 FEWEST_LABELLED, MOST_LABELLED = 10, 80  # of networks trained on labelled classes
 
 
@@ -109,26 +112,39 @@ def feature_ks(g: NeighborGraph) -> list[int]:
     return [k for k in (SMALLEST_CANDIDATE, *candidate_ks(len(g))) if WINDOW * k <= g.k] or [min(CANDIDATES[0], g.k)]
 
 
-def scale_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> Scale:
-    """Return k, the share of the enhanced features and the expected gain (`kinfolk.kinship.scale_choice`).
-
-    >>> import kinfolk as kf
-    >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
-    >>> scale_for_features(KinshipNetwork.shipped(), kf.knn_graph(rows, k=40)).share
-    1.0
-    """
-    return choose_scale(net, g, feature_ks(g), seed)
-
-
 def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
-    """Return the k of `scale_for_features`.
+    """Return the largest k whose 2 k nearest hold 0.98 k kin: just below the size of a class.
+
+    Where the count has a valley, a class is full and its family of look-alikes begins: k stays below it. Where the
+    network finds fewer kin than that at every k, the level is 0.93 of the largest count.
 
     >>> import kinfolk as kf
     >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
     >>> 8 <= k_for_features(KinshipNetwork.shipped(), kf.knn_graph(rows, k=40)) <= 12
     True
     """
-    return scale_for_features(net, g, seed).k
+    ks = feature_ks(g)
+    counts = kin_counts(net, g, ks, seed)
+    last = _first_valley(ks, counts)
+    most = counts[: last + 1].max()
+    level = FULL_CLASS if most >= FULL_CLASS else NEARLY_FULL * most
+    a = max(a for a in range(last + 1) if counts[a] >= level)
+    return ks[a] if a == last else round(_between(ks, counts, a, level))
+
+
+def scale_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> Scale:
+    """Return the k of `k_for_features`, on sets of up to 1,600 rows checked (`kinfolk.kinship.scale_choice`).
+
+    >>> import kinfolk as kf
+    >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
+    >>> found = scale_for_features(KinshipNetwork.shipped(), kf.knn_graph(rows, k=40))
+    >>> 8 <= found.k <= 12, found.share
+    (True, 1.0)
+    """
+    k, ks = k_for_features(net, g, seed), feature_ks(g)
+    if len(g) > MOST_ROWS:
+        return Scale(k, 1.0, np.nan)
+    return checked(k, ks, expected_gains(shipped_trees(), views_of_scales(net, g, ks, seed)))
 
 
 def k_for_clusters(net: KinshipNetwork, g: NeighborGraph, seed: int = 0, class_size: float | None = None) -> int:
@@ -173,10 +189,10 @@ def k_after_training(own: int, k_without_labels: int, k_with_labels: int) -> int
 
     A set with classes of about the same size gets the k of the fit, another one its own, changed as labels changed it.
 
-    >>> k_after_training(25, 20, 14), k_after_training(100, 20, 14), k_after_training(5, 8, 8)
-    (14, 70, 5)
+    >>> k_after_training(25, 20, 14), k_after_training(100, 20, 14)
+    (14, 70)
     """
-    if 1 / SAME_K <= own / k_without_labels <= SAME_K:
+    if 1 / SAME_SIZE <= own / k_without_labels <= SAME_SIZE:
         return k_with_labels
     return max(1, round(own * k_with_labels / k_without_labels))
 
@@ -210,6 +226,18 @@ def _between(ks: list[int], counts: NDArray[np.float64], a: int, level: float) -
     """Return where the counts pass the level between ks[a] and ks[a + 1], on a logarithmic scale of k."""
     share = (counts[a] - level) / (counts[a] - counts[a + 1])
     return float(ks[a] * (ks[a + 1] / ks[a]) ** share)
+
+
+def _first_valley(ks: list[int], counts: NDArray[np.float64]) -> int:
+    """Return the position of the first valley of the counts behind a peak, or the last position."""
+    peak = 0
+    for a in range(1, len(ks)):
+        drop = DROP_BEFORE_VALLEY if rose_to(counts, peak) else DEEP_DROP
+        dips = ks[a] >= NOISY_BELOW and counts[peak] - counts[a] > drop
+        if dips and rise_after(counts, a) > RISE_AFTER_VALLEY:
+            return a
+        peak = a if counts[a] > counts[peak] else peak
+    return len(ks) - 1
 
 
 def _where_classes_show(counts: NDArray[np.float64]) -> int:
