@@ -2,8 +2,8 @@
 
     python -m research.make_enhancer_regimes [DRAWS]     # draws 15, 16, ...: two unless told
 
-The regimes are those of ../shared/checks/albums.py. Earlier versions of the rule were looked at on draws 10 to 12 of the
-same test parts, so figures are of draws from 15 on; nothing was chosen on those.
+The regimes are those of ../shared/checks/albums.py. Earlier versions of the rule were looked at on draws 10 to 12 of
+the same test parts, so figures are of draws from 15 on; nothing was chosen on those.
 """
 
 from __future__ import annotations
