@@ -156,8 +156,9 @@ def propagate(
 def mixed(X: NDArray[np.float32], Z: NDArray[np.float32], share: float) -> NDArray[np.float32]:
     """Return normalise((1 - share) x + share z) for rows of length one, (n, d).
 
-    >>> mixed(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1], 0.5).round(2).tolist()
-    [[0.71, 0.71], [0.71, 0.71]]
+    >>> mixed(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1], 0.5).round(2)
+    array([[0.71, 0.71],
+           [0.71, 0.71]], dtype=float32)
     """
     if share == 1:
         return Z
