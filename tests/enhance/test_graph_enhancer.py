@@ -157,6 +157,17 @@ def test_a_share_of_the_raw_features_is_kept_and_saved(monkeypatch, tmp_path, da
     np.testing.assert_array_equal(again.transform(X), e.transform(X))
 
 
+def test_features_for_clusters_are_not_checked(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((90, 8))  # enough rows for transform to choose anew
+    monkeypatch.setattr(graph_enhancer, "k_for_features", lambda *_: 5)
+    monkeypatch.setattr(graph_enhancer, "scale_for_features", lambda *_: Scale(2, 0.5, 2.5))
+    clusters, ranking = quiet(), quiet().fit(X)
+    Z = clusters.fit_transform(X, nearest_scale=False)
+    assert (clusters.k_, clusters.share_, clusters.expected_gain_) == (5, 1.0, None)
+    assert (ranking.k_, ranking.share_, ranking.expected_gain_) == (2, 0.5, 2.5)
+    np.testing.assert_array_equal(ranking.transform(X, nearest_scale=False), Z)
+
+
 @pytest.mark.parametrize("settings", [dict(), dict(pretrained=False), dict(model="subgraph")], ids=str)
 def test_new_rows_get_better_with_a_reference_and_in_any_order(settings):
     fs = kf.datasets.celeb_like(12, dim=64)

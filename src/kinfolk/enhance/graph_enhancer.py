@@ -31,6 +31,7 @@ from kinfolk.kinship.choose_k import (
     CLOSURE_KS,
     FEWEST_ROWS,
     k_after_training,
+    k_for_features,
     neighbors_to_choose,
     scale_for_features,
 )
@@ -182,7 +183,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         reference : rows among which the neighbours are looked for; without it, among X itself.
-        nearest_scale : False: skip the 0.25 k scale. It helps a ranking and splits classes, so clusterers do without.
+        nearest_scale : False: skip the 0.25 k scale and the check of k. They help a ranking and split classes, so
+            clusterers do without.
 
         Examples
         --------
@@ -211,7 +213,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (5, 5)
         """
         with log_lines(self.verbose):
-            rows, g = self._fit(X, y)
+            rows, g = self._fit(X, y, nearest_scale)
             with stage("enhancing", self.show_progress):
                 return self._enhance(rows, self._propagation(nearest_scale), g)
 
@@ -226,7 +228,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         rows = self._centred(X, "X")
         mapped = apply_metric(rows, self.metric_)
         g = self._graph(mapped)
-        return mapped, g.indices[:, : self._scale_for(g, rows).k]
+        return mapped, g.indices[:, : self._scale_for(g, rows, True).k]
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the model as a folder: config.json, weights.safetensors and README.md, the model card.
@@ -252,7 +254,9 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ---- fit
 
-    def _fit(self, X: Matrix, y: ArrayLike | None) -> tuple[NDArray[np.float32], NeighborGraph | None]:
+    def _fit(
+        self, X: Matrix, y: ArrayLike | None, checked: bool = True
+    ) -> tuple[NDArray[np.float32], NeighborGraph | None]:
         """Fit, and return the centred rows with their graph, where there was a search."""
         check_settings(self)
         if y is not None or wants_subgraphs(self):
@@ -281,7 +285,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
         learns = labels is not None and enough_to_learn(self, labels)
         if not learns or wants_subgraphs(self):
-            chosen = self._scale_of_fit(len(rows), g)
+            chosen = self._scale_of_fit(len(rows), g, checked)
             self.k_ = self.k_free_ = chosen.k
             self._keep_scale(chosen)
         if wants_subgraphs(self):
@@ -292,18 +296,20 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         log.info("k %d, %s, by %s", self.k_, "trained" if self.trained_ else "without labels", self)
         return rows, g
 
-    def _scale_of_fit(self, n: int, g: NeighborGraph | None) -> Scale:
+    def _scale_of_fit(self, n: int, g: NeighborGraph | None, checked: bool) -> Scale:
         if g is not None:
-            return self._choose_scale(g)
+            return self._choose_scale(g, checked)
         return Scale(min(PAPER_K, n - 1) if self.k == "auto" else int(self.k), 1.0, np.nan)
 
-    def _choose_scale(self, g: NeighborGraph) -> Scale:
+    def _choose_scale(self, g: NeighborGraph, checked: bool) -> Scale:
         with stage("choosing k", self.show_progress):
-            if self.pretrained:
-                chosen = scale_for_features(self.net_, g, self.random_state)
-                # what is expected of the propagation says nothing about an encoder
-                return Scale(chosen.k, 1.0, np.nan) if wants_subgraphs(self) else chosen
-            return Scale(choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= CLOSURE_KS[0] else g.k, 1.0, np.nan)
+            if not self.pretrained:
+                k = choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= CLOSURE_KS[0] else g.k
+            elif checked and not wants_subgraphs(self):  # what is expected of the propagation is not true of an encoder
+                return scale_for_features(self.net_, g, self.random_state)
+            else:
+                k = k_for_features(self.net_, g, self.random_state)
+            return Scale(k, 1.0, np.nan)
 
     def _keep_scale(self, chosen: Scale) -> None:
         self.share_ = chosen.share
@@ -359,7 +365,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if len(X) < 2:
             return X if self.encoder_ is None else self._encode(X, np.empty((len(X), 0), dtype=int))
         mapped = self._graph(X) if g is None or self.metric_ is not None else g
-        k, share, _ = self._scale_for(mapped, rows, g)
+        k, share, _ = self._scale_for(mapped, rows, propagation.nearest, g)
         if self.encoder_ is not None:
             return self._encode(X, mapped.indices[:, :k])
         if not share:
@@ -379,7 +385,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X, known = apply_metric(rows, self.metric_), apply_metric(known_rows, self.metric_)
         g = self._graph(known)
         queries = self._graph(known, X)
-        k, share, _ = self._scale_for(g, known_rows)
+        k, share, _ = self._scale_for(g, known_rows, propagation.nearest)
         if self.encoder_ is not None:
             return self._encode(known, queries.indices[:, :k], X)
         if not share:
@@ -416,12 +422,15 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 return attention_weights(propagation, self.net_, g, k, queries)
             return training_free_weights(X, g, k, queries, known)
 
-    def _scale_for(self, g: NeighborGraph, rows: NDArray[np.float32], plain: NeighborGraph | None = None) -> Scale:
+    def _scale_for(
+        self, g: NeighborGraph, rows: NDArray[np.float32], checked: bool, plain: NeighborGraph | None = None
+    ) -> Scale:
         """Return the scale for this graph: chosen anew with "auto", as another set may have classes of another size.
 
-        `plain`: the graph of the rows before the metric, where it is known; it is that of the fit.
+        `checked`: by expected gains; `plain`: the graph of the rows before the metric, where it is known; it is that of
+        the fit.
         """
-        kept = Scale(self.k_, self.share_, np.nan)
+        kept = Scale(self.k_, self.share_ if checked else 1.0, np.nan)
         if self.k != "auto":
             chosen = Scale(int(self.k), 1.0, np.nan)
         elif self.encoder_ is not None or len(g) < FEWEST_ROWS:
@@ -430,7 +439,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             chosen = kept  # of this very graph
         else:
             # the metric makes neighbourhoods look more closed than they are
-            chosen = self._choose_scale(plain or (g if self.metric_ is None else self._graph(rows)))
+            chosen = self._choose_scale(plain or (g if self.metric_ is None else self._graph(rows)), checked)
             if self.trained_:
                 chosen = chosen._replace(k=k_after_training(chosen.k, self.k_free_, self.k_))
         return chosen._replace(k=max(1, min(chosen.k, g.k)))
