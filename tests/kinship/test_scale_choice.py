@@ -24,7 +24,7 @@ gains_of = st.lists(st.floats(-20, 20, width=32), min_size=8, max_size=8)
 @given(st.integers(4, 12), gains_of)
 def test_k_is_kept_exactly_where_it_is_expected_to_be_near_the_best_and_not_to_harm(k, gains):
     table = np.array(gains).reshape(2, 4)
-    at_k, best = float(np.interp(np.log(k), np.log(KS), table[0])), max(gains)
+    at_k, best = float(np.interp(np.log(k), np.log(KS), table[0])), max(table[:, np.array(KS) <= k].ravel())
     found = checked(k, KS, table)
     if best <= 0:
         assert found == Scale(k, 0.0, 0.0)
@@ -37,9 +37,10 @@ def test_k_is_kept_exactly_where_it_is_expected_to_be_near_the_best_and_not_to_h
 def test_the_margin_is_a_margin():
     gains = np.zeros((2, 4))
     gains[1, 2] = MARGIN
-    assert checked(6, KS, gains) == Scale(6, 1.0, 0.0)
+    assert checked(12, KS, gains) == Scale(12, 1.0, 0.0)
     gains[1, 2] += 0.01
-    assert checked(6, KS, gains) == Scale(8, 0.5, MARGIN + 0.01)
+    assert checked(12, KS, gains) == Scale(8, 0.5, MARGIN + 0.01)
+    assert checked(6, KS, gains) == Scale(6, 0.0, 0.0)  # a larger k is never taken
 
 
 def test_the_inputs_are_the_views_with_each_share():

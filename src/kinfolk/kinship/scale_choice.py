@@ -3,9 +3,10 @@ r"""A check of the k for features: what it is expected to gain, beside what any 
     gain(k, share) = mAP of normalise((1 - share) x + share z_k) - mAP of the features as given, in points
 
 Boosted trees predict it from what the graph shows at each k (`kinfolk.kinship.scale_views`). The k read off the kin
-count (`k_for_features`) is kept unless it is expected to be more than `MARGIN` points below the best of all k and
-shares, or to harm; then that best one is taken, which may keep half of the raw features. Where nothing is expected to
-gain, the features stay as they are.
+count (`k_for_features`) is kept unless it is expected to be more than `MARGIN` points below the best of the
+smaller k and both shares, or to harm; then that best one is taken, which may keep half of the raw features. Where none
+of them is expected to gain, the features stay as they are. A k that is too small is not what is guarded against:
+classes of three would get one that is worse than raw (tests/enhance/test_graph_enhancer.py).
 
 The count is right where classes are of about one size. Where few large classes hide many small ones, its k is that of
 the large ones, and the small ones vanish in it: the trees know what that costs. They were trained on generated sets of
@@ -52,14 +53,15 @@ class Scale(NamedTuple):
 
 
 def checked(k: int, ks: Sequence[int], gains: NDArray[np.floating]) -> Scale:
-    """Return what to use instead of k by the expected gains (shares, ks), or k itself where nothing is much better.
+    """Return k, or what is expected to be far better among the k up to it, from the gains (shares, ks).
 
     >>> gains = np.array([[3.0, 2.0], [2.0, 1.0]])
     >>> checked(8, [4, 8], gains), checked(8, [4, 8], gains - [0, 9])
     (Scale(k=8, share=1.0, gain=2.0), Scale(k=4, share=1.0, gain=3.0))
     """
-    share, a = divmod(int(gains.argmax()), len(ks))
-    best = float(gains[share, a])
+    up_to_k = gains[:, : max(1, np.searchsorted(ks, k, side="right"))]
+    share, a = divmod(int(up_to_k.argmax()), up_to_k.shape[1])
+    best = float(up_to_k[share, a])
     if best <= 0:
         return Scale(k, 0.0, 0.0)
     gain = float(np.interp(np.log(k), np.log(ks), gains[0]))
