@@ -26,11 +26,11 @@ from safetensors.numpy import save_file
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
+from kinfolk._core.boosted_trees import BoostedTrees
 from kinfolk._core.files import replacing
 from kinfolk.cluster import Kin
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import tree_through
-from kinfolk.cluster._internal.boosted_trees import BoostedTrees
 from kinfolk.cluster._internal.facts import random_pairs
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.judge import SHIPPED

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kinfolk._core.boosted_trees import BoostedTrees
 from kinfolk._core.errors import InputError
 from kinfolk._core.feature_names import check_columns
 from kinfolk._core.progress import stage
@@ -31,7 +32,6 @@ from kinfolk._core.threads import deal
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import agglomerate, tree_through
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
-from kinfolk.cluster._internal.boosted_trees import BoostedTrees
 from kinfolk.cluster._internal.candidates import Candidate, clusters_after
 from kinfolk.cluster._internal.constraints import Constraints, read_constraints
 from kinfolk.cluster._internal.corrections import kept_apart, violated

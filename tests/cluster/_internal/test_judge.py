@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
+from kinfolk._core.boosted_trees import LEAF
 from kinfolk.cluster._internal import candidates, membership
-from kinfolk.cluster._internal.boosted_trees import LEAF
 from kinfolk.cluster._internal.judge import SHIPPED, Judge
 
 

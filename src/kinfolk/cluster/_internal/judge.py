@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from kinfolk.cluster._internal.boosted_trees import TYPES, BoostedTrees
+from kinfolk._core.boosted_trees import TYPES, BoostedTrees
 
 TEMPERATURE = 0.08  # 1.6 points; 0.04 to 0.15 are level on the training parts, 2 points above the best prediction alone
 SHIPPED = Path(__file__).with_name("judge.safetensors")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from kinfolk.cluster._internal.boosted_trees import BoostedTrees
+from kinfolk._core.boosted_trees import BoostedTrees
 
 
 @pytest.fixture(scope="module")
