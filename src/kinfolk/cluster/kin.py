@@ -38,7 +38,7 @@ from kinfolk.cluster._internal.corrections import kept_apart, violated
 from kinfolk.cluster._internal.facts import Scene, random_pairs, scene
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.joining import join
-from kinfolk.cluster._internal.judge import Judge, most_agreed
+from kinfolk.cluster._internal.judge import Judge, most_agreed, over_neighboring_cuts
 from kinfolk.cluster._internal.kinship_groups import EVEN_ODDS, kinship_groups, ks_around
 from kinfolk.cluster._internal.medoids import medoids
 from kinfolk.cluster._internal.membership import membership, whole
@@ -93,7 +93,7 @@ class Survey(NamedTuple):
         """Return the best candidate, and how far it is below the best one possible, as a judge sees it."""
         trees = made.sources(self.cuts)
         with stage("judging"):
-            score = judge(made.beside_the_average(self.seen, trees, self.seen, trees))
+            score = over_neighboring_cuts(judge(made.beside_the_average(self.seen, trees, self.seen, trees)), trees)
             best = self.cuts[most_agreed(score, self.agree)]
         with stage("testing edges and grouping"):
             groups = self.groups(best.labels, seed)
