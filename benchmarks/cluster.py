@@ -27,13 +27,13 @@ OVER_N = {
     "Infomap, pruned": lambda n: cluster.Infomap(),
     "FINCH": lambda n: cluster.Finch(),
     "K-Means, n / 68 clusters": lambda n: cluster.KMeans(n // 68),
-    "Kin, with its two searches": lambda n: cluster.Kin(),
+    "Kin, with its search": lambda n: cluster.Kin(),
     "HDBSCAN": lambda n: cluster.HDBSCAN(),
 }
-ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "Kin, with its two searches")
+ON_FEATURES = ("FINCH", "K-Means, n / 68 clusters", "Kin, with its search")
 PEER = "HDBSCAN of scikit-learn"
 # beyond these rows it takes many minutes, then hours
-SLOW = {PEER: 12_500, "K-Means, n / 68 clusters": 50_000, "Kin, with its two searches": 100_000}
+SLOW = {PEER: 12_500, "K-Means, n / 68 clusters": 50_000, "Kin, with its search": 100_000}
 
 
 def _prepare(folder: str, identities: int, sizes: tuple[int, ...]) -> int:
