@@ -45,6 +45,10 @@ class View(NamedTuple):
     mean: float
     spread: float
 
+    def gap(self, a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return how far a is above b, as a share of what there is above the mean of any two rows."""
+        return (a - b) / max(1 - self.mean, self.spread)
+
     def units(self, similarity: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return similarities in units of pairs of any two rows."""
         return (similarity - self.mean) / self.spread
@@ -111,7 +115,7 @@ def facts(scene: Scene, labels: NDArray[np.int64], sums: NDArray[np.float32]) ->
     a, b, _ = similarity_to_clusters(view, labels, counts, sums)
     seen = _tally(scene, labels)
     to_own, to_other = view.units(a), view.units(b)
-    gap = (a - b) / (1 - view.mean)
+    gap = view.gap(a, b)
     joined = ~alone
     read = len(rows) * np.minimum(NEAREST, view.indices.shape[1])
     found = [

@@ -54,7 +54,7 @@ def describe_rows(
     for view in (raw, enhanced):
         a, b, second = similarity_to_clusters(view, labels, counts)
         same = labels[view.indices] == labels[:, None]
-        gap = (a - b) / (1 - view.mean)
+        gap = view.gap(a, b)
         columns += [view.units(a), view.units(b), gap]
         columns += [same[:, :nearest].mean(axis=1) for nearest in NEAREST]
         columns += [(np.bincount(labels, gap) / counts)[labels], np.full(len(labels), gap.mean())]
