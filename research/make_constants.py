@@ -355,8 +355,7 @@ five sets, and the set that loses most. As they are: {before}.
 
 `SCALES_AROUND_K` moves both scales, 0.6 and 1.2. The weight of a one-way edge at double is 0.4. Even odds are not
 tuned: at 0.25 or 0.99 they are simply other odds. A line of four zeros decided nothing on these sets: it guards others
-that were met once (another seed of the generated vehicles, thinned copies, raw pixels). `MARGIN` and `MOST_ROWS` of
-`kinship.scale_choice` touch sets of up to 1,600 rows only, which these are not: their reasons stand beside them.
+that were met once (another seed of the generated vehicles, thinned copies, raw pixels).
 
 ## With labels
 

@@ -24,10 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import kinfolk as kf
-from kinfolk._core.rows import of_length_one
 from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning, _learning, graph_enhancer, with_labels
-from kinfolk.features import unit_rows
-from kinfolk.kinship.scale_choice import Scale
 from kinfolk.metrics import mean_average_precision
 from kinfolk.training import metric
 
@@ -124,48 +121,6 @@ def test_real_features_without_labels(shared_data):
     some = test.take(np.isin(test.labels, np.unique(test.labels[test.labels >= 0])[:60]))
     Z = quiet().fit(some).transform(some)
     assert mean_average_precision(Z, some.labels) > mean_average_precision(some, some.labels) + 0.05
-
-
-def test_few_large_real_classes_do_not_hide_the_small_ones(shared_data):
-    fs = kf.load(shared_data / "banking77.npz").part("train")
-    _, y = np.unique(fs.labels, return_inverse=True)
-    rank = np.random.default_rng(2).permutation(y.max() + 1)[y]
-    some = np.concatenate([np.flatnonzero(rank == c)[: None if c < 5 else 9] for c in range(y.max() + 1)])
-    X, y = fs.features[some], y[some]
-    e = quiet()
-    Z = e.fit_transform(X)
-    assert e.expected_gain_ > 0
-    assert mean_average_precision(Z, y) > mean_average_precision(X, y) + 0.03
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_a_share_of_the_raw_features_is_kept_and_saved(monkeypatch, tmp_path, data, share):
-    X = data[0]
-    rows = unit_rows(X)
-    rows = of_length_one(rows - rows.mean(axis=0))
-    whole = quiet(k=4).fit(X)
-    monkeypatch.setattr(graph_enhancer, "scale_for_features", lambda *_: Scale(4, share, 2.5))
-    e = quiet().fit(X)
-    assert (e.k_, e.share_, e.expected_gain_) == (4, share, 2.5)
-    for Z, full in ((e.transform(X), whole.transform(X)), (quiet().fit_transform(X), whole.transform(X))):
-        np.testing.assert_allclose(Z, of_length_one((1 - share) * rows + share * full), atol=1e-5)
-    Z, full = (model.transform(X[:9], reference=X) for model in (e, whole))
-    np.testing.assert_allclose(Z, of_length_one((1 - share) * rows[:9] + share * full), atol=1e-5)
-    e.save(tmp_path / "model")
-    again = GraphEnhancer.load(tmp_path / "model")
-    assert (again.share_, again.expected_gain_) == (share, 2.5)
-    np.testing.assert_array_equal(again.transform(X), e.transform(X))
-
-
-def test_features_for_clusters_are_not_checked(monkeypatch):
-    X = np.random.default_rng(0).standard_normal((90, 8))  # enough rows for transform to choose anew
-    monkeypatch.setattr(graph_enhancer, "k_for_features", lambda *_: 5)
-    monkeypatch.setattr(graph_enhancer, "scale_for_features", lambda *_: Scale(2, 0.5, 2.5))
-    clusters, ranking = quiet(), quiet().fit(X)
-    Z = clusters.fit_transform(X, nearest_scale=False)
-    assert (clusters.k_, clusters.share_, clusters.expected_gain_) == (5, 1.0, None)
-    assert (ranking.k_, ranking.share_, ranking.expected_gain_) == (2, 0.5, 2.5)
-    np.testing.assert_array_equal(ranking.transform(X, nearest_scale=False), Z)
 
 
 @pytest.mark.parametrize("settings", [dict(), dict(pretrained=False), dict(model="subgraph")], ids=str)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.enhance.propagation import Propagation, attention_weights, mixed, propagate, training_free_weights, weigh
+from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights, weigh
 from kinfolk.features import unit_rows
 from kinfolk.kinship import KinshipNetwork, edge_tests
 from kinfolk.neighbors import NeighborGraph
@@ -183,12 +183,3 @@ def test_what_cannot_be_is_refused():
         Propagation("cosine")
     with pytest.raises(kf.InputError, match="hops must be a whole number"):
         Propagation(hops=0)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_mixed_rows_are_of_length_one_and_as_near_to_both_as_the_share_says(share):
-    rng = np.random.default_rng(0)
-    X, Z = (unit_rows(rng.standard_normal((20, 5))) for _ in range(2))
-    for x, z, found in zip(X, Z, mixed(X, Z, share), strict=True):
-        whole = (1 - share) * x.astype(float) + share * z
-        np.testing.assert_allclose(found, whole / math.sqrt(sum(whole**2)), atol=1e-6)

@@ -26,9 +26,7 @@ from kinfolk.kinship.choose_k import (
     largest_k,
     mean_class_size,
     neighbors_to_choose,
-    scale_for_features,
 )
-from kinfolk.kinship.scale_choice import Scale
 
 module = import_module("kinfolk.kinship.choose_k")  # the package has a function of this name
 
@@ -54,23 +52,6 @@ def test_k_follows_the_size_of_the_classes(net, clouds, size, seed):
     X = clouds(max(10, 400 // size), size, seed)
     k = k_for_features(net, kf.knn_graph(X, k=neighbors_to_choose(len(X))))
     assert size / 2 <= k <= 2 * size
-
-
-def test_classes_of_one_size_keep_the_k_that_is_read_off(net, clouds):
-    g = kf.knn_graph(clouds(20, 20), k=neighbors_to_choose(400))
-    assert scale_for_features(net, g)[:2] == (k_for_features(net, g), 1.0)
-
-
-def test_k_is_checked_on_sets_as_large_as_the_trees_have_seen(net, clouds, monkeypatch):
-    g = kf.knn_graph(clouds(20, 20), k=neighbors_to_choose(400))
-    monkeypatch.setattr(module, "expected_gains", lambda _, views: np.array([[9.0] + (len(views) - 1) * [1.0]] * 2))
-    assert scale_for_features(net, g) == Scale(2, 1.0, 9.0)
-    monkeypatch.setattr(module, "MOST_ROWS", 400)
-    assert scale_for_features(net, g) == Scale(2, 1.0, 9.0)
-    monkeypatch.setattr(module, "MOST_ROWS", 399)
-    unchecked = scale_for_features(net, g)
-    assert unchecked[:2] == (k_for_features(net, g), 1.0)
-    assert np.isnan(unchecked.gain)
 
 
 def test_sets_that_are_too_small_for_the_candidates_have_a_k_all_the_same(net, clouds):

@@ -91,7 +91,6 @@ def _learn_metric(
     chosen = fit_with_labels(given, first_propagation(e), session, k)
     e.metric_, e.scores_ = chosen.metric, chosen.scores
     e.k_, e.k_free_ = chosen.k, chosen.k_free
-    e._keep_scale(given.scale)
     e.trained_ = chosen.scores["trained"] > chosen.scores["label-free"]
 
 

@@ -78,8 +78,6 @@ class EnhancerFacts(Facts):
     parameters: ParameterFacts
     k: Neighbors
     k_free: Neighbors
-    share: Share = 1.0  # older folders have none
-    expected_gain: Annotated[float, Field(ge=-100, le=100)] | None = None
     class_size: Annotated[float, Field(gt=0, le=1e12)] | None = None  # older folders have none; a mean of rows
     trained: bool
     scores: Annotated[dict[Word, Share], Field(max_length=64)]

@@ -40,8 +40,6 @@ def save_enhancer(e: GraphEnhancer, path: str | os.PathLike[str], force: bool = 
         parameters=plain_parameters({name: value for name, value in e.get_params().items() if name != "verbose"}),
         k=e.k_,
         k_free=e.k_free_,
-        share=e.share_,
-        expected_gain=e.expected_gain_,
         class_size=e.class_size_,
         trained=e.trained_,
         scores=e.scores_,
@@ -80,7 +78,6 @@ def load_enhancer(cls: type[E], path: str | os.PathLike[str]) -> E:
         e = cls(**facts.parameters.model_dump(exclude={"rounds"}))
         check_settings(e)
         e.k_, e.k_free_, e.trained_ = facts.k, facts.k_free, facts.trained
-        e.share_, e.expected_gain_ = facts.share, facts.expected_gain
         e.scores_, e.class_size_, e.n_features_in_ = dict(facts.scores), facts.class_size, facts.n_features
         restore_columns(e, facts.feature_names)
         e.mean_ = _shaped(tensors, "mean", (e.n_features_in_,))

@@ -22,22 +22,19 @@ from kinfolk._core.threads import share_threads
 from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
 from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
-from kinfolk.enhance.propagation import Propagation, attention_weights, mixed, propagate, training_free_weights
+from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
 from kinfolk.enhance.with_labels import apply_metric
 from kinfolk.features import Matrix, UnitRows, as_matrix, refuse_enhanced, unit_rows
 from kinfolk.kinship import choose_k
 from kinfolk.kinship.choose_k import (
     CANDIDATES,
-    CLOSURE_KS,
     FEWEST_ROWS,
     k_after_training,
     k_for_features,
     neighbors_to_choose,
-    scale_for_features,
 )
 from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.kinship.network import KinshipNetwork
-from kinfolk.kinship.scale_choice import Scale
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.neighbors.search import Method
 
@@ -64,9 +61,6 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Parameters
     ----------
     k : neighbours, or "auto": chosen for each set by how many of the 2 k nearest are kin (`kinfolk.kinship.choose_k`).
-        On sets of up to 1,600 rows it is checked by what it is expected to gain; where that is far less than another k
-        does, as with few large classes beside many small ones, that one is taken, perhaps with half of the raw features
-        (`kinfolk.kinship.scale_choice`).
     attention : "none", "self", "quartet", "band", "quartet_self", "band_self" (the paper's tilde forms), "cosine",
         "kernel".
     base, layers : "gcn" or "transformer", 1 to 3 layers, of the sub-graph model.
@@ -89,9 +83,6 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     ----------
     n_features_in_, feature_names_in_ : dimensions, and the titles of the columns after a fit on a table.
     k_ : the k of the fit; another set may get another one.
-    share_ : of the enhanced features in the result, 1, 0.5 or 0, with the rest raw; another set may get another one.
-    expected_gain_ : over the features as given, without labels, in points of mean average precision x 100, a rough
-        figure from generated sets; None where k was given or not checked.
     trained_ : whether labels improved on the label-free form on held-back identities; if not, that one is kept.
     scores_ : mean average precision on held-back identities, of the label-free and the trained form.
     class_size_ : mean class size of a labelled row; None without labels.
@@ -183,8 +174,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         reference : rows among which the neighbours are looked for; without it, among X itself.
-        nearest_scale : False: skip the 0.25 k scale and the check of k. They help a ranking and split classes, so
-            clusterers do without.
+        nearest_scale : False: skip the 0.25 k scale. It helps a ranking and splits classes, so clusterers do without.
 
         Examples
         --------
@@ -213,7 +203,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (5, 5)
         """
         with log_lines(self.verbose):
-            rows, g = self._fit(X, y, nearest_scale)
+            rows, g = self._fit(X, y)
             with stage("enhancing", self.show_progress):
                 return self._enhance(rows, self._propagation(nearest_scale), g)
 
@@ -228,7 +218,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         rows = self._centred(X, "X")
         mapped = apply_metric(rows, self.metric_)
         g = self._graph(mapped)
-        return mapped, g.indices[:, : self._scale_for(g, rows, True).k]
+        return mapped, g.indices[:, : self._k_for(g, rows)]
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the model as a folder: config.json, weights.safetensors and README.md, the model card.
@@ -254,9 +244,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ---- fit
 
-    def _fit(
-        self, X: Matrix, y: ArrayLike | None, checked: bool = True
-    ) -> tuple[NDArray[np.float32], NeighborGraph | None]:
+    def _fit(self, X: Matrix, y: ArrayLike | None) -> tuple[NDArray[np.float32], NeighborGraph | None]:
         """Fit, and return the centred rows with their graph, where there was a search."""
         check_settings(self)
         if y is not None or wants_subgraphs(self):
@@ -279,15 +267,11 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.trained_ = False
         self.scores_: dict[str, float] = {}
         self.class_size_: float | None = None
-        self.share_ = 1.0
-        self.expected_gain_: float | None = None
         rows = of_length_one(unit - self.mean_, unit)
         g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
         learns = labels is not None and enough_to_learn(self, labels)
         if not learns or wants_subgraphs(self):
-            chosen = self._scale_of_fit(len(rows), g, checked)
-            self.k_ = self.k_free_ = chosen.k
-            self._keep_scale(chosen)
+            self.k_ = self.k_free_ = self._k_of_fit(len(rows), g)
         if wants_subgraphs(self):
             self.encoder_ = self._new_encoder(learns)
         if labels is not None and learns:
@@ -296,24 +280,16 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         log.info("k %d, %s, by %s", self.k_, "trained" if self.trained_ else "without labels", self)
         return rows, g
 
-    def _scale_of_fit(self, n: int, g: NeighborGraph | None, checked: bool) -> Scale:
+    def _k_of_fit(self, n: int, g: NeighborGraph | None) -> int:
         if g is not None:
-            return self._choose_scale(g, checked)
-        return Scale(min(PAPER_K, n - 1) if self.k == "auto" else int(self.k), 1.0, np.nan)
+            return self._choose_k(g)
+        return min(PAPER_K, n - 1) if self.k == "auto" else int(self.k)
 
-    def _choose_scale(self, g: NeighborGraph, checked: bool) -> Scale:
+    def _choose_k(self, g: NeighborGraph) -> int:
         with stage("choosing k", self.show_progress):
-            if not self.pretrained:
-                k = choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= CLOSURE_KS[0] else g.k
-            elif checked and not wants_subgraphs(self):  # what is expected of the propagation is not true of an encoder
-                return scale_for_features(self.net_, g, self.random_state)
-            else:
-                k = k_for_features(self.net_, g, self.random_state)
-            return Scale(k, 1.0, np.nan)
-
-    def _keep_scale(self, chosen: Scale) -> None:
-        self.share_ = chosen.share
-        self.expected_gain_ = None if np.isnan(chosen.gain) else chosen.gain
+            if self.pretrained:
+                return k_for_features(self.net_, g, self.random_state)
+            return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
 
     def _new_encoder(self, labelled: bool) -> Encoder:
         """Return an encoder for features and k of the fit: the training-free form, or random where the paper trains."""
@@ -365,16 +341,14 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if len(X) < 2:
             return X if self.encoder_ is None else self._encode(X, np.empty((len(X), 0), dtype=int))
         mapped = self._graph(X) if g is None or self.metric_ is not None else g
-        k, share, _ = self._scale_for(mapped, rows, propagation.nearest, g)
+        k = self._k_for(mapped, rows, g)
         if self.encoder_ is not None:
             return self._encode(X, mapped.indices[:, :k])
-        if not share:
-            return X
         weights = self._weights(propagation, X, mapped, k)
         Z = X
         for _ in range(propagation.hops):
             Z = propagate(weights, mapped.indices, Z, Z)
-        return mixed(X, of_length_one(Z), share)
+        return of_length_one(Z)
 
     def _enhance_against(
         self, rows: NDArray[np.float32], known_rows: NDArray[np.float32], propagation: Propagation
@@ -385,11 +359,9 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X, known = apply_metric(rows, self.metric_), apply_metric(known_rows, self.metric_)
         g = self._graph(known)
         queries = self._graph(known, X)
-        k, share, _ = self._scale_for(g, known_rows, propagation.nearest)
+        k = self._k_for(g, known_rows)
         if self.encoder_ is not None:
             return self._encode(known, queries.indices[:, :k], X)
-        if not share:
-            return X
         weights = self._weights(propagation, X, g, k, queries, known)
         their_weights = self._weights(propagation, known, g, k)
         Z, Z_known = X, known
@@ -398,7 +370,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 propagate(weights, queries.indices, Z_known, Z),
                 propagate(their_weights, g.indices, Z_known, Z_known),
             )
-        return mixed(X, of_length_one(Z), share)
+        return of_length_one(Z)
 
     def _encode(
         self, X: NDArray[np.float32], indices: NDArray[np.integer], probes: NDArray[np.float32] | None = None
@@ -422,24 +394,19 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 return attention_weights(propagation, self.net_, g, k, queries)
             return training_free_weights(X, g, k, queries, known)
 
-    def _scale_for(
-        self, g: NeighborGraph, rows: NDArray[np.float32], checked: bool, plain: NeighborGraph | None = None
-    ) -> Scale:
-        """Return the scale for this graph: chosen anew with "auto", as another set may have classes of another size.
+    def _k_for(self, g: NeighborGraph, rows: NDArray[np.float32], plain: NeighborGraph | None = None) -> int:
+        """Return k for this graph: chosen anew with "auto", since another set may have classes of another size.
 
-        `checked`: by expected gains; `plain`: the graph of the rows before the metric, where it is known; it is that of
-        the fit.
+        `plain`: the graph of the rows before the metric, where it is known; it is that of the fit.
         """
-        kept = Scale(self.k_, self.share_ if checked else 1.0, np.nan)
         if self.k != "auto":
-            chosen = Scale(int(self.k), 1.0, np.nan)
+            k = int(self.k)
         elif self.encoder_ is not None or len(g) < FEWEST_ROWS:
-            chosen = kept
+            k = self.k_
         elif plain is not None and self.class_size_ is None:
-            chosen = kept  # of this very graph
+            k = self.k_  # of this very graph
         else:
             # the metric makes neighbourhoods look more closed than they are
-            chosen = self._choose_scale(plain or (g if self.metric_ is None else self._graph(rows)), checked)
-            if self.trained_:
-                chosen = chosen._replace(k=k_after_training(chosen.k, self.k_free_, self.k_))
-        return chosen._replace(k=max(1, min(chosen.k, g.k)))
+            own = self._choose_k(plain or (g if self.metric_ is None else self._graph(rows)))
+            k = k_after_training(own, self.k_free_, self.k_) if self.trained_ else own
+        return max(1, min(k, g.k))

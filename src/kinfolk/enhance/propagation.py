@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from kinfolk._core.checks import MOST_HOPS, check_choice, check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel, over_spans
-from kinfolk._core.rows import of_length_one
 from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
@@ -151,18 +150,6 @@ def propagate(
     out = np.empty((len(weights), features.shape[1]), dtype=np.float32)
     over_spans(lambda a, b: _hop(weights[a:b], indices[a:b], features, own[a:b], out[a:b]), len(out))
     return out
-
-
-def mixed(X: NDArray[np.float32], Z: NDArray[np.float32], share: float) -> NDArray[np.float32]:
-    """Return normalise((1 - share) x + share z) for rows of length one, (n, d).
-
-    >>> mixed(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1], 0.5).round(2)
-    array([[0.71, 0.71],
-           [0.71, 0.71]], dtype=float32)
-    """
-    if share == 1:
-        return Z
-    return of_length_one(np.float32(1 - share) * X + np.float32(share) * Z) if share else X
 
 
 def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:

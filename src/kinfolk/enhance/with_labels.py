@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from kinfolk._core.progress import Advance, progress
 from kinfolk._core.rows import of_length_one
-from kinfolk.enhance.propagation import Propagation, attention_weights, mixed, propagate
+from kinfolk.enhance.propagation import Propagation, attention_weights, propagate
 from kinfolk.features import UnitRows
-from kinfolk.kinship.choose_k import k_after_training, neighbors_to_choose, scale_for_features
+from kinfolk.kinship.choose_k import k_after_training, k_for_features, neighbors_to_choose
 from kinfolk.kinship.network import KinshipNetwork
-from kinfolk.kinship.scale_choice import Scale
 from kinfolk.metrics import mean_average_precision
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
@@ -95,32 +94,25 @@ def fit_with_labels(given: LabelledGraph, settings: Propagation, session: Sessio
 
 @dataclass(frozen=True)
 class LabelledGraph:
-    """Rows X (n, d) of length one, their classes (n,), their graph, and the scale of the label-free form."""
+    """Rows X (n, d) of length one, their classes (n,), their graph, and the k of the label-free form."""
 
     X: NDArray[np.float32]
     classes: NDArray[np.int64]
     graph: NeighborGraph
-    scale: Scale
-
-    @property
-    def k(self) -> int:
-        """The k of the label-free form."""
-        return self.scale.k
+    k: int
 
     @classmethod
     def of(
         cls,
         X: NDArray[np.float32],
         classes: NDArray[np.int64],
-        scale: Scale | int | None = None,
+        k: int | None = None,
         graph: NeighborGraph | None = None,
     ) -> LabelledGraph:
-        """Search for the neighbours and choose k and share, unless they are given; a k alone means a share of 1."""
+        """Search for the neighbours and choose k, unless they are given."""
         if graph is None:
             graph = knn_graph(UnitRows(X), k=neighbors_to_choose(len(X)), show_progress=False)
-        if scale is None:
-            scale = scale_for_features(KinshipNetwork.shipped(), graph)
-        return cls(X, classes, graph, scale if isinstance(scale, Scale) else Scale(scale, 1.0, np.nan))
+        return cls(X, classes, graph, k or k_for_features(KinshipNetwork.shipped(), graph))
 
     def precision(self, k: int, settings: Propagation) -> float:
         """Return the mean average precision after the hops."""
@@ -128,7 +120,7 @@ class LabelledGraph:
         Z = self.X
         for _ in range(settings.hops):
             Z = propagate(weights, self.graph.indices, Z, Z)
-        return _precision(mixed(self.X, of_length_one(Z), self.scale.share), self.classes)
+        return _precision(of_length_one(Z), self.classes)
 
 
 def _precision(unit: NDArray[np.float32], classes: NDArray[np.int64]) -> float:
@@ -198,7 +190,7 @@ def _compare(
     before, after = [], []
     for fold, metric in zip(folds, learned, strict=True):
         plain = LabelledGraph.of(given.X[fold], given.classes[fold], k)
-        moved = LabelledGraph.of(apply_metric(plain.X, metric, strength), plain.classes, plain.scale)
+        moved = LabelledGraph.of(apply_metric(plain.X, metric, strength), plain.classes, plain.k)
         before.append(plain.precision(plain.k, settings))
         after.append(moved.precision(k or k_after_training(plain.k, given.k, fitted), settings))
     return {"label-free": float(np.mean(before)), "trained": float(np.mean(after))}

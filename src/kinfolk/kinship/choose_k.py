@@ -4,13 +4,12 @@ What k is for decides how large it may be:
 
 choose_k              neighbourhoods are most closed; needs no network
 k_for_features        features become means over neighbours: k just below the size of a class
-scale_for_features    the same, on small sets checked by what it is expected to gain (`scale_choice`)
 k_for_clusters        pairs are joined: k about the size of a class; labels of other identities may give that size
 k_for_ranking         the settings of re-rankers: as for features, and a fixed k for very few rows
 k_after_training      features of a new set after a fit to labels: the k of the fit, scaled if classes differ in size
 k_for_labelled        networks trained on labelled classes: their size, within bounds
 
-The first four read curves over k (`closure`, `kin_counts`) on `candidate_ks`, which grow by a factor of about 1.4.
+The first three read curves over k (`closure`, `kin_counts`) on `candidate_ks`, which grow by a factor of about 1.4.
 docs/constants.md lists the constants, what they were chosen on, and what half and double of each do.
 """
 
@@ -24,8 +23,6 @@ from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.kinship.edge_tests import WINDOW
 from kinfolk.kinship.kin_counts import kin_counts, rise_after, rose_to
 from kinfolk.kinship.network import KinshipNetwork
-from kinfolk.kinship.scale_choice import MOST_ROWS, Scale, checked, expected_gains, shipped_trees
-from kinfolk.kinship.scale_views import views_of_scales
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity.closure import most_closed
 
@@ -102,16 +99,6 @@ def largest_k(g: NeighborGraph) -> int:
     return max([k for k in range(1, g.k + 1) if window_of(k) <= g.k], default=1)
 
 
-def feature_ks(g: NeighborGraph) -> list[int]:
-    """Return the k that can be tried for the features of a graph.
-
-    >>> import kinfolk as kf
-    >>> feature_ks(kf.knn_graph(np.eye(50) + 0.1, k=24))
-    [2, 3, 4, 6, 8, 12]
-    """
-    return [k for k in (SMALLEST_CANDIDATE, *candidate_ks(len(g))) if WINDOW * k <= g.k] or [min(CANDIDATES[0], g.k)]
-
-
 def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
     """Return the largest k whose 2 k nearest hold 0.98 k kin: just below the size of a class.
 
@@ -123,27 +110,13 @@ def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
     >>> 8 <= k_for_features(KinshipNetwork.shipped(), kf.knn_graph(rows, k=40)) <= 12
     True
     """
-    ks = feature_ks(g)
+    ks = [k for k in (SMALLEST_CANDIDATE, *candidate_ks(len(g))) if WINDOW * k <= g.k] or [min(CANDIDATES[0], g.k)]
     counts = kin_counts(net, g, ks, seed)
     last = _first_valley(ks, counts)
     most = counts[: last + 1].max()
     level = FULL_CLASS if most >= FULL_CLASS else NEARLY_FULL * most
     a = max(a for a in range(last + 1) if counts[a] >= level)
     return ks[a] if a == last else round(_between(ks, counts, a, level))
-
-
-def scale_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> Scale:
-    """Return the k of `k_for_features`, on sets of up to 1,600 rows checked (`kinfolk.kinship.scale_choice`).
-
-    >>> import kinfolk as kf
-    >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
-    >>> scale_for_features(KinshipNetwork.shipped(), kf.knn_graph(rows, k=40)).share
-    1.0
-    """
-    k, ks = k_for_features(net, g, seed), feature_ks(g)
-    if len(g) > MOST_ROWS:
-        return Scale(k, 1.0, np.nan)
-    return checked(k, ks, expected_gains(shipped_trees(), views_of_scales(net, g, ks, seed)))
 
 
 def k_for_clusters(net: KinshipNetwork, g: NeighborGraph, seed: int = 0, class_size: float | None = None) -> int:
