@@ -29,7 +29,7 @@ SCENE_NEIGHBORS = 64  # that scenes and near copies read
 TREE_NEIGHBORS = 15  # that trees read
 REACH = 4  # in k: how far down the list of C the neighbours by Z are looked for
 EXACT_BUDGET = 4e11  # multiplications and additions of the whole search, above which it is approximate
-RECALL = 0.9  # then: docs/kin.md shows what it costs
+RECALL = 0.9  # then: many neighbours vouch for a row, one in ten may be missing
 
 
 class Spaces(NamedTuple):
