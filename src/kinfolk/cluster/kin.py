@@ -143,7 +143,7 @@ class Kin(Clusterer):
     features_ : the features given.
 
     Works on features only. Memory: the graph of up to 384 neighbours, 16 bytes for each of its edges that is likely,
-    and six copies of the features.
+    and about ten copies of the features.
 
     Examples
     --------
