@@ -4,8 +4,8 @@
 
 What is seen of the sets is kept in FOLDER, part by part: a run that was interrupted goes on where it was.
 
-1. For each set of `research.uneven_sets` and `research.varied_sets`: all candidates of Kin, what is known of each, and
-   its score by the truth.
+1. For each set of `research.learned_sets`, `research.uneven_sets` and `research.varied_sets`: all candidates of Kin,
+   what is known of each, and its score by the truth.
 2. Boosted trees learn how far a candidate is below the best of its set (`kinfolk.cluster._internal.judge`).
 3. On further sets, what the judge picks: is each row of the class that most rows of its cluster are of? Do the two
    sides of each merge belong together? The first gives the probabilities of rows, the second how steep those of merges
@@ -28,24 +28,25 @@ from sklearn.linear_model import LogisticRegression
 
 from kinfolk._core.boosted_trees import BoostedTrees
 from kinfolk._core.files import replacing
-from kinfolk.cluster import Kin
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import tree_through
-from kinfolk.cluster._internal.facts import random_pairs
+from kinfolk.cluster._internal.facts import strangers_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.judge import SHIPPED
 from kinfolk.cluster._internal.membership import describe_rows, whole
+from kinfolk.cluster._internal.survey import Survey, survey_of
 from kinfolk.cluster._internal.tree import height_of_cut
-from kinfolk.cluster.kin import Survey
 from kinfolk.features import unit_rows
+from research.learned_sets import learned_set
 from research.uneven_sets import uneven_set
 from research.varied_sets import thinned, varied
 
-PARTS = {"uneven": 20, "varied": 13}  # of each kind of generated sets
-MEMBER_PARTS = {"uneven": 3, "varied": 2}  # of further sets
+PARTS = {"learned": 16, "uneven": 10, "varied": 8}  # of each kind of generated sets
+MEMBER_PARTS = {"learned": 3, "uneven": 1, "varied": 1}  # of further sets
 SETS_OF_PART = 100
-ROWS = (30, 3000)  # of a set, as a guide
-FEWEST, MOST = 12, 4500  # rows: fewer say nothing, more take long
+ROWS = {"learned": (40, 6000), "uneven": (30, 3000)}  # of a set, as a guide
+FEWEST, MOST = 12, 8000  # rows: fewer say nothing, more take long
+MOST_VARIED = 4500
 FURTHEST = 20.0  # points below the best: worse is as bad
 NEARLY_BEST = 8.0  # points: cuts that kinship groups may start from
 MODELS = 4  # whose mean is taken
@@ -75,17 +76,18 @@ class Learned(NamedTuple):
         near = np.flatnonzero(np.array(scores) >= max(scores) - NEARLY_BEST)
         start = survey.cuts[int(np.random.default_rng(self.seed).choice(near))]
         groups = survey.groups(start.labels, 0)
-        seen, _ = made.describe(groups, survey.cuts, *survey.scenes)
+        seen, _ = made.describe(groups, survey.cuts, survey.halves, *survey.scenes)
         return [*survey.cuts, *groups], np.concatenate([survey.seen, seen]), scores + self.points(groups)
 
 
 def generated(kind: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the set of this seed, features (n, d) and labels (n,)."""
     if kind == "varied":
-        fs = thinned(varied(seed), seed, MOST)
+        fs = thinned(varied(seed), seed, MOST_VARIED)
         return np.asarray(fs.features), np.asarray(fs.labels)
-    low, high = np.log(ROWS)
-    _, features, labels = uneven_set(seed, int(np.exp(np.random.default_rng(seed).uniform(low, high))))
+    low, high = np.log(ROWS[kind])
+    make = learned_set if kind == "learned" else uneven_set
+    _, features, labels = make(seed, int(np.exp(np.random.default_rng(seed).uniform(low, high))))
     return features, labels
 
 
@@ -94,14 +96,14 @@ def read_set(kind: str, seed: int) -> Learned | None:
     found = generated(kind, seed)
     if not FEWEST <= len(found[0]) <= MOST:
         return None
-    survey = Kin().survey(unit_rows(found[0]))
+    survey = survey_of(unit_rows(found[0]))
     if survey is None or len(survey.rows) < FEWEST:
         return None
     return Learned(seed, survey, np.unique(found[1], return_inverse=True)[1])
 
 
 def judged_part(kind: str, part: int) -> dict[str, NDArray[Any]]:
-    """Return inputs (c, 143), scores (c,) in points and the set (c,) of all candidates of a part's sets."""
+    """Return inputs (c, 160), scores (c,) in points and the set (c,) of all candidates of a part's sets."""
     inputs, scores, sets = [], [], []
     for seed in range(part * SETS_OF_PART, (part + 1) * SETS_OF_PART):
         learned = read_set(kind, seed)
@@ -115,7 +117,7 @@ def judged_part(kind: str, part: int) -> dict[str, NDArray[Any]]:
 
 
 def member_part(kind: str, part: int, judge: BoostedTrees) -> dict[str, NDArray[Any]]:
-    """Return inputs (m, 24) and truth (m,) of rows, and heights and truth (e,) of merges, of what the judge picks."""
+    """Return inputs (m, 26) and truth (m,) of rows, and heights and truth (e,) of merges, of what the judge picks."""
     rows, right, heights, belong = [], [], [], []
     for seed in range(part * SETS_OF_PART, (part + 1) * SETS_OF_PART):
         learned = read_set(kind, seed)
@@ -128,7 +130,7 @@ def member_part(kind: str, part: int, judge: BoostedTrees) -> dict[str, NDArray[
         raw = whole(survey.unit, spaces.graph.indices, survey.near)
         enhanced = whole(spaces.best, spaces.neighbors[made.ENHANCED], spaces.similarities)
         pick = np.random.default_rng(seed).permutation(len(truth))[:ROWS_OF_SET]
-        rows.append(describe_rows(raw, enhanced, chosen.labels, below_best)[0][pick])
+        rows.append(describe_rows(raw, enhanced, survey.halves, chosen.labels, below_best)[0][pick])
         right.append((main[chosen.labels] == truth)[pick])
         height, same = _merges(survey, chosen, truth)
         pick = np.random.default_rng(seed).permutation(len(height))[:MERGES_OF_SET]
@@ -149,7 +151,7 @@ def train_judge(inputs: NDArray[np.float32], scores: NDArray[np.float64], sets: 
 
 
 def _judged(seen: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return what a judge reads of the candidates of one set (c, 143)."""
+    """Return what a judge reads of the candidates of one set (c, 160)."""
     source = seen[:, made.FIRST_SOURCE : made.FIRST_SOURCE + 4].argmax(axis=1)
     cut = source != made.KINSHIP
     return made.beside_the_average(seen, source, seen[cut], source[cut])
@@ -189,7 +191,7 @@ def _merges(
     X = survey.spaces.features[source]
     inside, between = tree_through(X, survey.spaces.neighbors[source], chosen.labels)
     both = Merges(*(np.concatenate(parts) for parts in zip(inside, between, strict=True)))
-    height = (both.similarity - height_of_cut(inside, between)) / random_pairs(X)[1]
+    height = (both.similarity - height_of_cut(inside, between)) / strangers_of(X).spread
     return height, np.equal(truth[both.left], truth[both.right])
 
 

@@ -71,6 +71,26 @@ def test_tuning_takes_the_best_balance_on_the_labelled_part_and_keeps_it():
     assert clusterer.fit(test).threshold_ == tuned
 
 
+def test_tuning_for_trained_features_holds_identities_back():
+    fs = kf.datasets.celeb_like(40, seed=0)
+    labels = np.where(np.arange(len(fs)) % 50 == 0, -1, fs.labels)
+    enhancer = kf.GraphEnhancer(random_state=3)
+    tuned = GCut(k=20).tune(fs.features, labels, enhancer)
+    assert not hasattr(enhancer, "k_")
+    known = labels >= 0
+    identities = np.random.default_rng(3).permutation(np.unique(labels[known]))
+    halves = [np.isin(labels, identities[::2]), np.isin(labels, identities[1::2])]
+    thresholds = []
+    for cut, seen in (halves, halves[::-1]):
+        half = kf.GraphEnhancer(random_state=3).fit(fs.features[seen], labels[seen])
+        thresholds.append(GCut(k=20).tune(half.transform(fs.features[cut]), labels[cut]).threshold)
+    assert tuned.threshold == pytest.approx(np.mean(thresholds), abs=1e-6)
+    with pytest.raises(kf.InputError, match="needs features, not a NeighborGraph"):
+        GCut().tune(kf.knn_graph(fs.features, 20), labels, enhancer)
+    with pytest.raises(kf.InputError, match="5 identities are too few to hold back"):
+        GCut().tune(fs.features, labels % 5, enhancer)
+
+
 def test_a_sweep_after_auto_is_the_sweep_from_scratch():
     fs = kf.datasets.celeb_like(12, seed=1)
     after = GCut(k=10).fit(fs).sweep(fs.labels)

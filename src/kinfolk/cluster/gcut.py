@@ -6,9 +6,11 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from kinfolk._core.checks import check_choice, check_number, check_whole
+from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.base import Clusterer
@@ -17,7 +19,10 @@ from kinfolk.cluster._internal.size_limit import NO_LIMIT, edges_by_score, join_
 from kinfolk.cluster._internal.sweep import Sweep, score_merges
 from kinfolk.cluster._internal.threshold_merges import merges_at_thresholds
 from kinfolk.cluster._internal.union_find import find, roots
-from kinfolk.features import Matrix
+from kinfolk.enhance import GraphEnhancer
+from kinfolk.enhance._learning import numbered_classes
+from kinfolk.enhance.with_labels import FEWEST_CLASSES
+from kinfolk.features import Matrix, as_matrix
 from kinfolk.kinship.choose_k import CLOSURE_KS, choose_k
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.similarity import sim_m
@@ -77,20 +82,22 @@ class GCut(Clusterer):
         self.guard = guard
         self.verbose = verbose
 
-    def tune(self, X: Matrix | NeighborGraph, y: ArrayLike) -> Self:
+    def tune(self, X: Matrix | NeighborGraph, y: ArrayLike, enhancer: GraphEnhancer | None = None) -> Self:
         """Set `threshold` to the one with the best (F_P + F_B) / 2 on labelled rows, and fit them.
 
-        Tune on rows other than those you report scores of, and for trained features on identities that the enhancer
-        did not see: its own are too easy. The plain cut is scored, without max_size and guard.
+        Tune on rows other than those you report scores of. The plain cut is scored, without max_size and guard.
 
         Parameters
         ----------
-        X : features (n, d) or their NeighborGraph.
+        X : features (n, d), or without an enhancer their NeighborGraph.
         y : (n,) labels; below zero is unknown.
+        enhancer : whose trained features the threshold is for; it stays as it is. Identities that it has seen are too
+            easy, so a copy learns from one half of the identities and the other half is cut, then the other way round;
+            the threshold is the mean of both.
 
         Returns
         -------
-        self : fitted to X.
+        self : fitted to X; with an enhancer, to the trained features of one half.
 
         Examples
         --------
@@ -101,6 +108,8 @@ class GCut(Clusterer):
         >>> round(kf.metrics.pairwise(test.labels, clusterer.fit_predict(test)).f, 2)
         0.85
         """
+        if enhancer is not None:
+            return self._tune_held_back(X, y, enhancer)
         self._check_settings()
         self._prepare(X)
         coarse = self.sweep(y)
@@ -109,6 +118,26 @@ class GCut(Clusterer):
         fine = self.sweep(y, thresholds=np.linspace(around[0], around[1], POINTS))
         self.threshold = fine.oracle.threshold  # an oracle for these rows only
         return self.fit(X)
+
+    def _tune_held_back(self, X: Matrix | NeighborGraph, y: ArrayLike, enhancer: GraphEnhancer) -> Self:
+        if isinstance(X, NeighborGraph):
+            raise InputError("an enhancer needs features, not a NeighborGraph")
+        matrix = as_matrix(X)
+        classes = numbered_classes(y, len(matrix))
+        assert classes is not None
+        identities = np.random.default_rng(enhancer.random_state).permutation(np.unique(classes[classes >= 0]))
+        if len(identities) < 2 * FEWEST_CLASSES:
+            raise InputError(
+                f"{len(identities)} identities are too few to hold back half of them: at least 12 are needed"
+            )
+        thresholds = []
+        for held_back in (identities[::2], identities[1::2]):
+            cut = np.flatnonzero(np.isin(classes, held_back))
+            seen = np.flatnonzero(~np.isin(classes, held_back) & (classes >= 0))
+            half = clone(enhancer).fit(matrix[seen], classes[seen])
+            thresholds.append(self.tune(half.transform(matrix[cut]), classes[cut]).threshold_)
+        self.threshold = float(np.mean(thresholds))
+        return self.fit(half.transform(matrix[cut]))
 
     def sweep(self, y: ArrayLike, points: int = POINTS, *, thresholds: ArrayLike | None = None) -> Sweep:
         """Return Pairwise and BCubed scores of the plain cut of the fitted rows at many thresholds, in one pass.

@@ -24,35 +24,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kinfolk._core.boosted_trees import BoostedTrees
 from kinfolk._core.errors import InputError
 from kinfolk._core.feature_names import check_columns
 from kinfolk._core.progress import stage
-from kinfolk._core.threads import deal
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import agglomerate, tree_through
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
 from kinfolk.cluster._internal.candidates import Candidate, clusters_after
-from kinfolk.cluster._internal.constraints import Constraints, read_constraints
-from kinfolk.cluster._internal.corrections import kept_apart, violated
-from kinfolk.cluster._internal.facts import Scene, random_pairs, scene
+from kinfolk.cluster._internal.constraints import read_constraints
+from kinfolk.cluster._internal.corrections import kept_apart
+from kinfolk.cluster._internal.facts import strangers_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.joining import join
-from kinfolk.cluster._internal.judge import Judge, most_agreed, over_neighboring_cuts
-from kinfolk.cluster._internal.kinship_groups import EVEN_ODDS, kinship_groups, ks_around
+from kinfolk.cluster._internal.judge import Judge
+from kinfolk.cluster._internal.kinship_groups import EVEN_ODDS, kinship_groups
 from kinfolk.cluster._internal.medoids import medoids
 from kinfolk.cluster._internal.membership import membership, whole
-from kinfolk.cluster._internal.near_copies import ROUNDING, among_distinct, exact_copies, near_copies, without_copies
+from kinfolk.cluster._internal.near_copies import ROUNDING
 from kinfolk.cluster._internal.spaces import (
-    SCENE_NEIGHBORS,
     Spaces,
     centred,
-    cosines,
-    only_given,
-    search,
     side_by_side,
-    spaces_of,
 )
+from kinfolk.cluster._internal.survey import Survey, survey_of
 from kinfolk.cluster._internal.tree import Tree, height_of_cut, tree_of
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.features import FeatureSet, Matrix, UnitRows, unit_rows
@@ -60,49 +54,6 @@ from kinfolk.neighbors import NeighborGraph, knn_graph
 
 log = logging.getLogger(__name__)
 SOURCES = ("tree of the given features", "tree of both features", "tree of the enhanced features", "kinship graph")
-
-
-class Survey(NamedTuple):
-    """Distinct rows, seen from their given and from their enhanced features, with their trees.
-
-    Shapes: copy_of (n,) which of the m distinct rows each row is; rows (m,) where they stand; near (m, 64) similarities
-    of the features as they were given; scenes: given, enhanced; merges, cuts, what is known of these, (c, 143), and how
-    they agree, (c, c), of all trees; known: constraints on distinct rows; distance: up to which two rows are copies.
-    """
-
-    copy_of: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    known: Constraints
-    unit: NDArray[np.float32]
-    near: NDArray[np.float32]
-    spaces: Spaces
-    scenes: tuple[Scene, Scene]
-    merges: dict[int, Merges]
-    cuts: list[Candidate]
-    seen: NDArray[np.float32]
-    agree: NDArray[np.float32]
-    distance: float
-
-    def groups(self, labels: NDArray[np.integer], seed: int) -> list[Candidate]:
-        """Return the groups of the kinship graph where clusters (m,) show about the right size."""
-        ks = ks_around(labels, self.spaces.graph.k)
-        g = self.spaces.nearest(2 * ks[-1])
-        return [Candidate(kinship_groups(g, k, seed), made.KINSHIP, k) for k in ks]
-
-    def choose(self, judge: BoostedTrees, seed: int) -> tuple[Candidate, float]:
-        """Return the best candidate, and how far it is below the best one possible, as a judge sees it."""
-        trees = made.sources(self.cuts)
-        with stage("judging"):
-            score = over_neighboring_cuts(judge(made.beside_the_average(self.seen, trees, self.seen, trees)), trees)
-            best = self.cuts[most_agreed(score, self.agree)]
-        with stage("testing edges and grouping"):
-            groups = self.groups(best.labels, seed)
-            seen, agree = made.describe(groups, self.cuts, *self.scenes)
-        more = judge(made.beside_the_average(seen, made.sources(groups), self.seen, trees))
-        both = [*self.cuts, *groups]
-        score = np.concatenate([score, more]) - [violated(c.labels, self.known) for c in both]
-        chosen = most_agreed(score, np.block([[self.agree, agree.T], [agree, made.agreement(groups, groups)]]))
-        return both[chosen], float(score[chosen])
 
 
 class Distinct(NamedTuple):
@@ -254,7 +205,8 @@ class Kin(Clusterer):
 
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         unit = self._unit(X)
-        seen = self.survey(unit, isinstance(X, FeatureSet) and X.enhanced)
+        enhancer = None if isinstance(X, FeatureSet) and X.enhanced else self.enhancer
+        seen = survey_of(unit, self._known, enhancer, self.random_state)
         if seen is None:
             self._copy_distance = ROUNDING
             self._all_copies(unit)
@@ -267,7 +219,7 @@ class Kin(Clusterer):
         with stage("probabilities"):
             Z, g = seen.spaces.best, seen.spaces.graph
             raw, enhanced = whole(seen.unit, g.indices, seen.near), seen.spaces.neighbors.get(made.ENHANCED, g.indices)
-            sure = membership(raw, whole(Z, enhanced, seen.spaces.similarities), clusters, below_best)
+            sure = membership(raw, whole(Z, enhanced, seen.spaces.similarities), seen.halves, clusters, below_best)
         labels = by_size(self._tree.cut(EVEN_ODDS))
         self.probabilities_ = sure.probability[seen.copy_of]
         number = labels[seen.rows][np.unique(clusters, return_index=True)[1]]
@@ -283,42 +235,6 @@ class Kin(Clusterer):
         self._tree = one if self.max_size is None else one.limited(self.max_size)
         self._distinct = Distinct(np.zeros(1, dtype=np.int64), unit[:1], None, made.RAW, 1.0)
 
-    def survey(self, unit: NDArray[np.float32], enhanced: bool = False) -> Survey | None:
-        """Return the distinct rows of (n, d) with their trees; None where all rows are copies of one.
-
-        enhanced: the rows are taken as they are.
-        """
-        known = getattr(self, "_known", read_constraints(len(unit)))
-        as_given = enhanced or self.enhancer is None
-        rows, copy_of = exact_copies(unit, known)
-        if len(rows) == 1:
-            return None
-        inner, X = among_distinct(known, copy_of), unit[rows]
-        mean = np.zeros(X.shape[1], dtype=np.float32) if as_given else X.mean(axis=0)
-        C = centred(X, mean)
-        g = search(C, self.random_state)
-        near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
-        first, which, distance = near_copies(g.indices, near, inner)
-        if len(first) == 1:
-            return None
-        if len(first) < len(rows):
-            rows, copy_of, X, C = rows[first], which[copy_of], X[first], C[first]
-            inner = among_distinct(known, copy_of)
-            g = without_copies(g, first, which, g.k // 2) or search(C, self.random_state)
-            near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
-        with stage("enhancing"):
-            fitted = self.enhancer if isinstance(self.enhancer, GraphEnhancer) else None
-            spaces = only_given(C, mean, g) if as_given else spaces_of(X, C, mean, g, fitted, self.random_state)
-        scenes = (
-            scene(X, g.indices, near),
-            scene(spaces.best, spaces.neighbors.get(made.ENHANCED, g.indices), spaces.similarities),
-        )
-        with stage("building trees"):
-            merges, cuts = _trees(spaces)
-        with stage("looking at cuts"):
-            seen, agree = made.describe(cuts, cuts, *scenes)
-        return Survey(copy_of, rows, inner, X, near, spaces, scenes, merges, cuts, seen, agree, distance)
-
     def _grow_tree(self, seen: Survey, chosen: Candidate) -> NDArray[np.int64]:
         """Keep the tree through the chosen clusters as what is known changes them, and return these (m,)."""
         source = chosen.source
@@ -330,7 +246,7 @@ class Kin(Clusterer):
         one = np.concatenate([everyone, everyone])
         other = np.concatenate([first[self._known.together], seen.rows[seen.copy_of]])
         known = (one[one != other], other[one != other])
-        per_unit = Judge.shipped().steepness / random_pairs(seen.spaces.features[source])[1]
+        per_unit = Judge.shipped().steepness / strangers_of(seen.spaces.features[source]).spread
         tree = tree_of(inside, between, seen.rows, known, per_unit, len(everyone))
         self._tree = tree if self.max_size is None else tree.limited(self.max_size)
         self._distinct = Distinct(seen.rows, seen.unit, seen.spaces, source, height_of_cut(inside, between))
@@ -357,15 +273,3 @@ class Kin(Clusterer):
             labels = kept_apart(X, labels, seen.known, height_of_cut(*parts))
             parts = tree_through(X, neighbors, labels, together=together, apart=apart)
         return labels, *parts
-
-
-def _trees(spaces: Spaces) -> tuple[dict[int, Merges], list[Candidate]]:
-    """Return the average-linkage tree of each kind of features, and the cuts of all."""
-    kinds = list(spaces.features)
-    grown = deal(
-        lambda kind: agglomerate(spaces.features[kind], spaces.neighbors[kind]),
-        kinds,
-    )
-    merges, n = dict(zip(kinds, grown, strict=True)), len(spaces.best)
-    cuts = [c for kind in kinds for c in made.cuts(merges[kind], n, kind, random_pairs(spaces.features[kind]))]
-    return merges, cuts

@@ -20,6 +20,7 @@ from kinfolk.cluster._internal.candidates import (
 from kinfolk.cluster._internal.facts import facts
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.means import sums_of
+from kinfolk.cluster._internal.survey import survey_of
 
 
 def test_numbers_of_clusters_fall_to_one():
@@ -55,7 +56,7 @@ def test_height_and_slope_of_a_chain():
 @pytest.fixture(scope="module")
 def survey():
     fs = kf.datasets.celeb_like(10, seed=0)
-    return kf.cluster.Kin().survey(np.asarray(fs.features, dtype=np.float32))
+    return survey_of(np.asarray(fs.features, dtype=np.float32))
 
 
 def test_what_is_known_of_each_cut(survey):

@@ -5,14 +5,15 @@ r"""Candidate clusterings of a set, and what a judge knows about each.
     the groups of the kinship graph, at two k
 
 Trees follow classes of any size but need a height to be cut at; the kinship graph finds balanced classes best. For each
-candidate there are 277 numbers without labels: its facts seen from the given and from the enhanced features
-(`kinfolk.cluster._internal.facts`), where it comes from, how well it agrees with candidates of other origin, the
-height of its tree there, and how its facts differ from those of the average cut: sets differ more than their cuts.
+candidate there are 302 numbers without labels: its facts seen from the given and from the enhanced features
+(`kinfolk.cluster._internal.facts`), what two halves of the features say of it (`kinfolk.cluster._internal.halves`), how
+well it agrees with candidates of other origin, where it comes from, the height of its tree there, and how its facts
+differ from those of the average cut: sets differ more than their cuts.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.means import sums_of
 from kinfolk.cluster._internal.union_find import connected
 
+if TYPE_CHECKING:
+    from kinfolk.cluster._internal.halves import Halves
+
 RAW, BOTH, ENHANCED, KINSHIP = range(4)
 TREES = (RAW, BOTH, ENHANCED)
 LEVELS = 20  # of each tree: neighbouring cuts then differ by a factor of 1.4 at 1,000 rows
@@ -31,15 +35,16 @@ FINEST = 0.97  # of the rows: nearly all alone
 STEP = 1.4  # the slope of a tree is read over a change of the number of clusters by so much to either side
 ROWS_COMPARED = 1024  # of two clusterings
 HOPS = {BOTH: 2, ENHANCED: 5}  # of the propagation that makes their features
-FACTS, COUNT = 134, 143
+FACTS, OF_HALVES = 142, 9
+COUNT = FACTS + OF_HALVES + 9
 JUDGED = COUNT + FACTS
-FIRST_SOURCE = FACTS + len(TREES)  # of the four columns that say where a candidate comes from
+FIRST_SOURCE = FACTS + OF_HALVES + len(TREES)  # of the four columns that say where a candidate comes from
 
 
 class Candidate(NamedTuple):
     """A clustering (n,), numbered 0, 1, 2, ...; where it comes from; after how many merges, or for kinship groups k.
 
-    height, slope: of the tree at the cut, in units of pairs of any two rows; 0 without a tree.
+    height, slope: of the tree at the cut, in units of strangers; 0 without a tree.
     """
 
     labels: NDArray[np.int64]
@@ -58,9 +63,10 @@ def numbers_of_clusters(n: int) -> list[int]:
     return sorted({round(float(level)) for level in np.geomspace(1, max(1, FINEST * n), LEVELS)}, reverse=True)
 
 
-def cuts(merges: Merges, n: int, source: int, pairs: tuple[float, float] = (0.0, 1.0)) -> list[Candidate]:
-    """Return the cuts of a tree of n rows, fine to coarse; pairs: mean and spread of the similarity of any two rows."""
-    heights = (np.append(merges.similarity, merges.similarity[-1:]).astype(np.float64) - pairs[0]) / pairs[1]
+def cuts(merges: Merges, n: int, source: int, strangers: tuple[float, float] = (0.0, 1.0)) -> list[Candidate]:
+    """Return the cuts of a tree of n rows, fine to coarse; strangers: their middle and
+    spread."""
+    heights = (np.append(merges.similarity, merges.similarity[-1:]).astype(np.float64) - strangers[0]) / strangers[1]
 
     def height(clusters: float) -> float:
         return float(heights[np.clip(n - round(clusters), 0, len(heights) - 1)]) if len(heights) else 0.0
@@ -88,9 +94,9 @@ def clusters_after(merges: Merges, together: NDArray[np.integer]) -> NDArray[np.
 
 
 def describe(
-    candidates: list[Candidate], trees: list[Candidate], raw: Scene, enhanced: Scene
+    candidates: list[Candidate], trees: list[Candidate], halves: Halves, raw: Scene, enhanced: Scene
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what is known of each candidate, (c, 143), and how well it agrees with the cuts of all trees, (c, t).
+    """Return what is known of each candidate, (c, 160), and how well it agrees with the cuts of all trees, (c, t).
 
     Cuts of one tree must stand together, fine to coarse.
     """
@@ -99,27 +105,27 @@ def describe(
 
     def look(group: NDArray[np.int64]) -> None:
         for at, found in zip(group, _facts_of([candidates[i] for i in group], raw, enhanced), strict=True):
-            seen[at, : len(found)] = found
+            seen[at, :FACTS] = found
 
     deal(look, [np.flatnonzero(source == kind) for kind in np.unique(source)])
     agree = agreement(candidates, trees)
     best = _best_of_other_trees(agree, source, sources(trees))
     own = np.stack([source == kind for kind in (RAW, BOTH, ENHANCED, KINSHIP)], axis=1)
     cut = np.array([(candidate.height, candidate.slope) for candidate in candidates])
-    seen[:, -(best.shape[1] + own.shape[1] + cut.shape[1]) :] = np.concatenate([best, own, cut], axis=1)
+    seen[:, FACTS:] = np.concatenate([halves.describe(candidates), best, own, cut], axis=1)
     return seen, agree
 
 
 def beside_the_average(
     seen: NDArray[np.float32], source: NDArray[np.int64], cuts: NDArray[np.float32], trees: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return what a judge reads, (c, 277): what is known of candidates (c, 143), and their facts less those of cuts.
+    """Return what a judge reads, (c, 302): what is known of candidates (c, 160), and their facts less those of cuts.
 
-    cuts: (t, 143) what is known of the cuts of all trees; trees (t,) where these come from. A cut is compared with the
+    cuts: (t, 160) what is known of the cuts of all trees; trees (t,) where these come from. A cut is compared with the
     average one of its tree, kinship groups with the average of all.
 
-    >>> beside_the_average(np.ones((1, 143)), np.array([RAW]), np.ones((2, 143)), np.array([RAW, BOTH])).shape
-    (1, 277)
+    >>> beside_the_average(np.ones((1, 160)), np.array([RAW]), np.ones((2, 160)), np.array([RAW, BOTH])).shape
+    (1, 302)
     """
     average = np.tile(cuts[:, :FACTS].mean(axis=0), (len(seen), 1))
     for kind in np.unique(trees):
@@ -133,7 +139,7 @@ def sources(candidates: list[Candidate]) -> NDArray[np.int64]:
 
 
 def _facts_of(candidates: list[Candidate], raw: Scene, enhanced: Scene) -> list[NDArray[np.float32]]:
-    """Return the facts of candidates of one source, (134,) each."""
+    """Return the facts of candidates of one source, (142,) each."""
     result = []
     every = np.arange(len(raw.view.X))
     before, sums = every, (raw.view.X, enhanced.view.X)

@@ -1,6 +1,7 @@
 r"""Facts about a clustering that need no labels: what `kinfolk.cluster._internal.judge` judges by.
 
-Similarities are counted in units of pairs of any two rows, z = (s - mu) / sd, so that they mean the same on any data.
+Similarities are counted in units of strangers, z = (s - median) / (median - 16th percentile) of random pairs, so that
+they mean the same on any data.
 For each row: a, the mean similarity to the others of its cluster; b, the highest mean similarity to another cluster
 among those of its neighbours. Further: how many of its nearest neighbours are in its cluster, how early they come, and
 how many neighbours it shares with those inside and with those outside.
@@ -28,30 +29,43 @@ BINS = 256  # of similarities, equally full: quantiles are read off them
 WIDE, NARROW = (10, 25, 50, 75, 90), (10, 50, 90)  # per cent
 NEAREST = (1, 4, 16, 64)
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
-COUNT = 67
+TAIL = (84, 95, 99, 99.8)  # per cent of random pairs: kin, and look-alikes, are among the most similar ones
+COUNT = 71
+
+
+class Strangers(NamedTuple):
+    """How similar two rows are that have nothing to do with each other.
+
+    middle: the median over random pairs; spread: how far the lower sixth is below it. Kin are few among random pairs
+    and above the middle: however large classes are, they change both less than mean and standard deviation. tail:
+    (len(TAIL),) where the most similar pairs are, in these units.
+    """
+
+    middle: float
+    spread: float
+    tail: NDArray[np.floating]
 
 
 class View(NamedTuple):
     """Some rows and their neighbours.
 
     Shapes: X (n, d) rows of length one; rows (m,) those that are read; indices, similarities (m, k) their neighbours;
-    mean, spread: of the similarity of any two of the n.
+    strangers: what is known of the similarity of any two of the n.
     """
 
     X: NDArray[np.float32]
     rows: NDArray[np.int64]
     indices: NDArray[np.int32]
     similarities: NDArray[np.float32]
-    mean: float
-    spread: float
+    strangers: Strangers
 
     def gap(self, a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return how far a is above b, as a share of what there is above the mean of any two rows."""
-        return (a - b) / max(1 - self.mean, self.spread)
+        """Return how far a is above b, as a share of what there is above strangers."""
+        return (a - b) / max(1 - self.strangers.middle, self.strangers.spread)
 
     def units(self, similarity: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return similarities in units of pairs of any two rows."""
-        return (similarity - self.mean) / self.spread
+        """Return similarities in units of strangers."""
+        return (similarity - self.strangers.middle) / self.strangers.spread
 
 
 class Scene(NamedTuple):
@@ -88,26 +102,32 @@ def scene(X: NDArray[np.float32], indices: NDArray[np.int32], similarities: NDAr
     rows = np.arange(n) if n <= MOST_ROWS else np.sort(rng.choice(n, MOST_ROWS, replace=False))
     indices = np.ascontiguousarray(indices[:, :NEIGHBORS], dtype=np.int32)
     near, far = (_shared(indices, rows, min(at, indices.shape[1])) for at in SHARED_AT)
-    mean, spread = random_pairs(X)
-    view = View(X, rows, indices[rows], np.ascontiguousarray(similarities[rows, :NEIGHBORS]), mean, spread)
+    view = View(X, rows, indices[rows], np.ascontiguousarray(similarities[rows, :NEIGHBORS]), strangers_of(X))
     return Scene(view, *_bins(view.units(view.similarities)), (near, far))
 
 
-def random_pairs(X: NDArray[np.float32]) -> tuple[float, float]:
-    """Return the mean and the spread of the similarity of two rows.
+def random_rows(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs of different ones of n rows, always the same for the same n."""
+    one, other = np.random.default_rng(0).integers(0, n, (2, RANDOM_PAIRS))
+    different = one != other
+    return one[different], other[different]
 
-    >>> mean, spread = random_pairs(np.eye(4, dtype=np.float32))
-    >>> mean
+
+def strangers_of(X: NDArray[np.float32]) -> Strangers:
+    """Return how similar strangers are among rows (n, d) of length one.
+
+    >>> found = strangers_of(np.eye(4, dtype=np.float32))
+    >>> found.middle
     0.0
     """
-    one, other = np.random.default_rng(0).integers(0, len(X), (2, RANDOM_PAIRS))
-    different = one != other
-    similarity = np.einsum("ij,ij->i", X[one[different]], X[other[different]])
-    return float(similarity.mean()), float(similarity.std()) + 1e-4  # rows that are all alike have no spread
+    one, other = random_rows(len(X))
+    low, middle, *high = np.percentile(np.einsum("ij,ij->i", X[one], X[other]), (16, 50, *TAIL))
+    spread = float(middle - low) + 1e-4  # rows that are all alike have no spread
+    return Strangers(float(middle), spread, (np.array(high) - middle) / spread)
 
 
 def facts(scene: Scene, labels: NDArray[np.int64], sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the facts (67,) about clusters (n,) numbered 0, 1, 2, ...; sums (c, d): of the rows of each cluster."""
+    """Return the facts (71,) about clusters (n,) numbered 0, 1, 2, ...; sums (c, d): of the rows of each cluster."""
     view, n, rows = scene.view, len(labels), scene.view.rows
     counts = np.bincount(labels)
     own = counts[labels[rows]]
@@ -126,8 +146,9 @@ def facts(scene: Scene, labels: NDArray[np.int64], sums: NDArray[np.float32]) ->
         np.log(own).mean(),
         np.log(own).std(),
         counts.max() / n,
-        view.mean,
-        np.log(view.spread),
+        view.strangers.middle,
+        np.log(view.strangers.spread),
+        *view.strangers.tail,
         *_quantiles(to_own[joined], WIDE),
         *_quantiles(to_other[joined], WIDE),
         *_quantiles(gap[joined], WIDE),
@@ -190,7 +211,7 @@ def similarity_to_clusters(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
     """Return a and b (m,) and the cluster of b (m,).
 
-    For a row alone a is the similarity of its nearest; without another cluster b is mu, and the cluster -1.
+    For a row alone a is the similarity of its nearest; without another cluster b is that of strangers, the cluster -1.
     """
     rows, X = view.rows, view.X
     sums = sums_of(X, labels, len(counts)) if sums is None else sums
@@ -201,7 +222,7 @@ def similarity_to_clusters(
     which = np.full(len(rows), -1, dtype=np.int64)
     arguments = (view.indices, labels, labels[rows], sums, counts.astype(np.float32), mine, b, which)
     over_spans(lambda first, last: _best_other(first, last, *arguments), len(rows))
-    return a, np.where(b < -1.5, np.float32(view.mean), b), which
+    return a, np.where(b < -1.5, np.float32(view.strangers.middle), b), which
 
 
 @kernel(fastmath={"reassoc", "contract"})

@@ -34,9 +34,9 @@ class Judge(NamedTuple):
 
     Attributes
     ----------
-    clusterings : what is known of a clustering (c, 277) -> minus its points below the best one, over 20: (c,).
-    members : what is known of a row in its cluster (m, 24) -> log odds that it is of the class most rows are of: (m,).
-    steepness : of the probability of a merge, by its similarity beyond the cut in units of pairs of any two rows.
+    clusterings : what is known of a clustering (c, 302) -> minus its points below the best one, over 20: (c,).
+    members : what is known of a row in its cluster (m, 26) -> log odds that it is of the class most rows are of: (m,).
+    steepness : of the probability of a merge, by its similarity beyond the cut in units of strangers.
     """
 
     clusterings: BoostedTrees

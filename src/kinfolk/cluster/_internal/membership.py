@@ -1,9 +1,10 @@
 r"""How surely each row is where it is, and where else it could be.
 
 For each row, seen from the raw and from the enhanced features: a, the mean similarity to the others of its cluster;
-b, the highest mean similarity to another cluster among those of its neighbours, the second choice; and how many of its
-nearest are in its cluster. With what is known of its cluster and of the whole set, boosted trees give the log odds that
-the row is of the class that most rows of its cluster are of; a row alone is, by definition.
+b, the highest mean similarity to another cluster among those of its neighbours, the second choice; how many of its
+nearest are in its cluster; and how much of its cluster two halves of the features keep together. With what is known of
+its cluster and of the whole set, boosted trees give the log odds that the row is of the class that most rows of its
+cluster are of; a row alone is, by definition.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster._internal.facts import View, random_pairs, similarity_to_clusters
+from kinfolk.cluster._internal.facts import View, similarity_to_clusters, strangers_of
+from kinfolk.cluster._internal.halves import Halves
 from kinfolk.cluster._internal.judge import Judge
 
 # log odds on generated sets -> on learned features, which are less clear: from the training parts of four real sets
 SLOPE, INTERCEPT = 0.5, 0.5
 NEAREST = (1, 4, 16, 64)
-COUNT = 24
+COUNT = 26
 
 
 class Membership(NamedTuple):
@@ -31,24 +33,23 @@ class Membership(NamedTuple):
 
 def whole(X: NDArray[np.float32], indices: NDArray[np.int32], similarities: NDArray[np.float32]) -> View:
     """Return a view of all rows (n, d) of length one with their neighbours (n, k)."""
-    mean, spread = random_pairs(X)
     k = NEAREST[-1]
     nearest = np.ascontiguousarray(indices[:, :k], dtype=np.int32)
-    return View(X, np.arange(len(X)), nearest, np.asarray(similarities[:, :k]), mean, spread)
+    return View(X, np.arange(len(X)), nearest, np.asarray(similarities[:, :k]), strangers_of(X))
 
 
-def membership(raw: View, enhanced: View, labels: NDArray[np.int64], below_best: float) -> Membership:
+def membership(raw: View, enhanced: View, halves: Halves, labels: NDArray[np.int64], below_best: float) -> Membership:
     """Return how sure clusters (n,), numbered 0, 1, 2, ..., are; below_best: what the judge says of them."""
-    inputs, second = describe_rows(raw, enhanced, labels, below_best)
+    inputs, second = describe_rows(raw, enhanced, halves, labels, below_best)
     odds = SLOPE * Judge.shipped().members(inputs) + INTERCEPT
     probability = np.where(np.bincount(labels)[labels] == 1, 1, 1 / (1 + np.exp(-odds)))
     return Membership(probability.astype(np.float32), second)
 
 
 def describe_rows(
-    raw: View, enhanced: View, labels: NDArray[np.int64], below_best: float
+    raw: View, enhanced: View, halves: Halves, labels: NDArray[np.int64], below_best: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return what is known of each row (n, 24), and its second choice by the enhanced features."""
+    """Return what is known of each row (n, 26), and its second choice by the enhanced features."""
     counts = np.bincount(labels)
     columns, second = [], np.full(len(labels), -1)
     for view in (raw, enhanced):
@@ -66,5 +67,5 @@ def describe_rows(
         (size == 1).mean(),
         np.log(size).std(),
     ]
-    columns += [np.log(size), *(np.full(len(labels), value) for value in of_set)]
+    columns += [*halves.kept_together(labels).T, np.log(size), *(np.full(len(labels), value) for value in of_set)]
     return np.nan_to_num(np.stack(columns, axis=1).astype(np.float32)), second
