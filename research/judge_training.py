@@ -1,10 +1,10 @@
 """Train the judge that Kin ships with, on generated sets only.
 
-    python -m research.judge_training FOLDER [FILE]     # 40 minutes on two cores; without FILE the shipped one changes
+    python -m research.judge_training FOLDER [FILE]     # 20 minutes on two cores; without FILE the shipped one changes
 
 What is seen of the sets is kept in FOLDER, part by part: a run that was interrupted goes on where it was.
 
-1. For each set of `research.learned_sets`, `research.uneven_sets` and `research.varied_sets`: all candidates of Kin,
+1. For each set of `research.uneven_sets` and `research.varied_sets`: all candidates of Kin,
    what is known of each, and its score by the truth.
 2. Boosted trees learn how far a candidate is below the best of its set (`kinfolk.cluster._internal.judge`).
 3. On further sets, what the judge picks: is each row of the class that most rows of its cluster are of? Do the two
@@ -30,25 +30,25 @@ from kinfolk._core.boosted_trees import BoostedTrees
 from kinfolk._core.files import replacing
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import tree_through
-from kinfolk.cluster._internal.facts import strangers_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.judge import SHIPPED
 from kinfolk.cluster._internal.membership import describe_rows, whole
 from kinfolk.cluster._internal.survey import Survey, survey_of
 from kinfolk.cluster._internal.tree import height_of_cut
+from kinfolk.cluster._internal.views import strangers_of
 from kinfolk.features import unit_rows
-from research.learned_sets import learned_set
 from research.uneven_sets import uneven_set
 from research.varied_sets import thinned, varied
 
-PARTS = {"learned": 16, "uneven": 10, "varied": 8}  # of each kind of generated sets
-MEMBER_PARTS = {"learned": 3, "uneven": 1, "varied": 1}  # of further sets
+PARTS = {"uneven": 12, "varied": 12}  # of each kind of generated sets
+MEMBER_PARTS = {"uneven": 2, "varied": 2}  # of further sets
 SETS_OF_PART = 100
-ROWS = {"learned": (40, 6000), "uneven": (30, 3000)}  # of a set, as a guide
-FEWEST, MOST = 12, 8000  # rows: fewer say nothing, more take long
+ROWS = (30, 3000)  # of an uneven set, as a guide
+FEWEST, MOST = 12, 9000  # rows: fewer say nothing, more take long
 MOST_VARIED = 4500
 FURTHEST = 20.0  # points below the best: worse is as bad
 NEARLY_BEST = 8.0  # points: cuts that kinship groups may start from
+WEIGHT_OF_GROUPS = 10.0  # beside cuts: there is one clustering of the kinship graph to dozens of cuts
 MODELS = 4  # whose mean is taken
 BOOSTING = dict(
     max_iter=150, learning_rate=0.1, max_leaf_nodes=16, min_samples_leaf=60, l2_regularization=5.0, max_features=0.3
@@ -75,8 +75,8 @@ class Learned(NamedTuple):
         survey, scores = self.survey, self.points(self.survey.cuts)
         near = np.flatnonzero(np.array(scores) >= max(scores) - NEARLY_BEST)
         start = survey.cuts[int(np.random.default_rng(self.seed).choice(near))]
-        groups = survey.groups(start.labels, 0)
-        seen, _ = made.describe(groups, survey.cuts, survey.halves, *survey.scenes)
+        groups = [survey.groups(start.labels, 0)]
+        seen, _ = made.describe(groups, survey.cuts, survey.halves, survey.edges, survey.common)
         return [*survey.cuts, *groups], np.concatenate([survey.seen, seen]), scores + self.points(groups)
 
 
@@ -85,9 +85,8 @@ def generated(kind: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int
     if kind == "varied":
         fs = thinned(varied(seed), seed, MOST_VARIED)
         return np.asarray(fs.features), np.asarray(fs.labels)
-    low, high = np.log(ROWS[kind])
-    make = learned_set if kind == "learned" else uneven_set
-    _, features, labels = make(seed, int(np.exp(np.random.default_rng(seed).uniform(low, high))))
+    n = int(np.exp(np.random.default_rng(seed).uniform(*np.log(ROWS))))
+    _, features, labels = uneven_set(seed, n)
     return features, labels
 
 
@@ -103,7 +102,7 @@ def read_set(kind: str, seed: int) -> Learned | None:
 
 
 def judged_part(kind: str, part: int) -> dict[str, NDArray[Any]]:
-    """Return inputs (c, 160), scores (c,) in points and the set (c,) of all candidates of a part's sets."""
+    """Return inputs (c, 48), scores (c,) in points and the set (c,) of all candidates of a part's sets."""
     inputs, scores, sets = [], [], []
     for seed in range(part * SETS_OF_PART, (part + 1) * SETS_OF_PART):
         learned = read_set(kind, seed)
@@ -117,7 +116,7 @@ def judged_part(kind: str, part: int) -> dict[str, NDArray[Any]]:
 
 
 def member_part(kind: str, part: int, judge: BoostedTrees) -> dict[str, NDArray[Any]]:
-    """Return inputs (m, 26) and truth (m,) of rows, and heights and truth (e,) of merges, of what the judge picks."""
+    """Return inputs (m, 28) and truth (m,) of rows, and heights and truth (e,) of merges, of what the judge picks."""
     rows, right, heights, belong = [], [], [], []
     for seed in range(part * SETS_OF_PART, (part + 1) * SETS_OF_PART):
         learned = read_set(kind, seed)
@@ -145,16 +144,9 @@ def train_judge(inputs: NDArray[np.float32], scores: NDArray[np.float64], sets: 
     starts = np.flatnonzero(np.diff(sets, prepend=-1))  # the candidates of a set stand together
     best = np.repeat(np.maximum.reduceat(scores, starts), np.diff(starts, append=len(sets)))
     below = np.maximum(scores - best, -FURTHEST) / FURTHEST
-    judged = np.concatenate([_judged(part) for part in np.split(inputs, starts[1:])])
-    models = [HistGradientBoostingRegressor(**BOOSTING, random_state=seed).fit(judged, below) for seed in range(MODELS)]
-    return BoostedTrees.of(models)
-
-
-def _judged(seen: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return what a judge reads of the candidates of one set (c, 160)."""
-    source = seen[:, made.FIRST_SOURCE : made.FIRST_SOURCE + 4].argmax(axis=1)
-    cut = source != made.KINSHIP
-    return made.beside_the_average(seen, source, seen[cut], source[cut])
+    weight = np.where(inputs[:, made.FIRST_SOURCE + made.KINSHIP] > 0, WEIGHT_OF_GROUPS, 1.0)
+    models = [HistGradientBoostingRegressor(**BOOSTING, random_state=seed) for seed in range(MODELS)]
+    return BoostedTrees.of([model.fit(inputs, below, sample_weight=weight) for model in models])
 
 
 def train_members(rows: NDArray[np.float32], right: NDArray[np.bool_]) -> BoostedTrees:

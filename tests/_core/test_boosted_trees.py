@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from kinfolk._core.boosted_trees import BoostedTrees
+from kinfolk._core.boosted_trees import LEAF, BoostedTrees
 
 
 @pytest.fixture(scope="module")
@@ -32,3 +32,11 @@ def test_log_odds_of_a_classifier(data):
 def test_no_rows():
     model = HistGradientBoostingRegressor(max_iter=2).fit(np.arange(60.0)[:, None], np.arange(60.0))
     assert BoostedTrees.of([model])(np.empty((0, 1))).shape == (0,)
+
+
+def test_inputs_with_too_few_columns_are_refused():
+    stump = dict(column=[3, LEAF, LEAF], value=[0.5, -1, 1], left=[1, 0, 0], right=[2, 0, 0], start=[0], base=[0])
+    trees = BoostedTrees({name: np.array(values) for name, values in stump.items()})
+    assert trees(np.zeros((2, 4))).tolist() == [-1, -1]
+    with pytest.raises(ValueError, match="ask for 4 columns, not 3"):
+        trees(np.zeros((2, 3)))

@@ -71,7 +71,7 @@ def test_the_scores_are_those_of_the_whole_gallery_whatever_the_top(kinfolk, fil
     else:
         ranking = kf.rerank.METHODS[first](query, gallery, top=None)
     expected = protocol(ranking.indices, query, gallery)
-    assert 0.2 < expected["mINP"] < expected["mAP"] < 0.95
+    assert 0.2 < expected["mINP"] < expected["mAP"] < 0.98
     found = kf.metrics.reid(ranking, query.labels, gallery.labels, query.cameras, gallery.cameras)
     assert (found.map, found.minp) == pytest.approx((expected["mAP"], expected["mINP"]))
     printed = []
@@ -159,7 +159,7 @@ def test_market1501_has_one_number_whatever_is_written(kinfolk, shared_data, tmp
     market = (shared_data / "market1501.npz", "--part", "test")
     for top in (5, 10, 100, "all"):
         out = kinfolk("rerank", *market, "-m", "kr", "--top", top, "--force", "-o", tmp_path / "r.npz")[1]
-        assert re.search(r"mAP x 100 +80\.20\n", out)
+        assert re.search(r"mAP x 100 +80\.63\n", out)
     out = kinfolk("rerank", *market, "-m", "cosine", "-o", tmp_path / "c.npz")[1]
     assert re.search(r"mAP x 100 +64\.43\nR1 x 100 +85\.19\n", out)
     out = kinfolk("evaluate", *market)[1]

@@ -33,6 +33,8 @@ class BoostedTrees:
     def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Keep the arrays as the loop wants them."""
         self.tensors = {name: np.ascontiguousarray(tensors[name], dtype=kind) for name, kind in TYPES.items()}
+        asked = self.tensors["column"][self.tensors["column"] != LEAF]
+        self.columns = int(asked.max()) + 1 if len(asked) else 0
 
     @classmethod
     def of(cls, models: list[Any]) -> BoostedTrees:
@@ -54,6 +56,8 @@ class BoostedTrees:
     def __call__(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return the sum of all trees for inputs (m, columns): (m,)."""
         x = np.ascontiguousarray(inputs, dtype=np.float32)
+        if x.shape[1] < self.columns:  # the compiled loop would read past the end
+            raise ValueError(f"these trees ask for {self.columns} columns, not {x.shape[1]}")
         result = np.full(len(x), self.tensors["base"][0], dtype=np.float32)
         column, value, left, right, start, _ = self.tensors.values()
         _add_trees(x, column, value, left, right, start, result)

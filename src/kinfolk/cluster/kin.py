@@ -1,16 +1,18 @@
 r"""Kin: the recommended clusterer. Nothing to set, no labels, classes of any size.
 
-0. Near copies are one row (`kinfolk.cluster._internal.near_copies`), what the user knows is read
+0. Near copies are one row (`kinfolk.neighbors.copies`), what the user knows is read
    (`kinfolk.cluster._internal.constraints`).
-1. One search for neighbours; features are enhanced without labels (`kinfolk.cluster._internal.spaces`), unless they are
+1. What each camera adds is taken away, where cameras are known (`kinfolk.enhance.cameras`). One search for neighbours;
+   features are enhanced without labels (`kinfolk.cluster._internal.spaces`), unless they are
    already (`FeatureSet.enhanced`).
 2. Candidates are made (`kinfolk.cluster._internal.candidates`): cuts of the average-linkage trees of the given
-   features, of the enhanced ones and of both; then the groups of the kinship graph, whose k is the size of the clusters
-   of the best cut.
-3. A judge that was trained on generated sets predicts how good each is from what can be seen without labels: how near
-   rows are to their own cluster and to the next, how many of their neighbours are inside, how well the trees agree.
-   The one that agrees best with the likely ones is taken (`kinfolk.cluster._internal.judge`), and changed where a user
-   knows better (`kinfolk.cluster._internal.corrections`). There is no threshold to guess.
+   features, of the enhanced ones and of both; then the groups of the kinship graph, whose k follows the size of the
+   clusters of the best cut.
+3. Two halves of the features grow trees of their own (`kinfolk.cluster._internal.halves`): clusters that both find
+   alike are no accident. From that, from the tests of edges, from the sizes of clusters and from how well the trees
+   agree, a judge that was trained on generated sets predicts how good each candidate is. The one that agrees best with
+   the likely ones is taken (`kinfolk.cluster._internal.judge`), and changed where a user knows better
+   (`kinfolk.cluster._internal.corrections`). There is no threshold to guess.
 4. One tree goes through the chosen clusters (`kinfolk.cluster._internal.tree`); each row gets the probability that it
    is where it belongs, and a second choice (`kinfolk.cluster._internal.membership`).
 """
@@ -27,20 +29,19 @@ from sklearn.utils.validation import check_is_fitted
 from kinfolk._core.errors import InputError
 from kinfolk._core.feature_names import check_columns
 from kinfolk._core.progress import stage
+from kinfolk._core.rows import of_length_one
 from kinfolk.cluster._internal import candidates as made
 from kinfolk.cluster._internal.agglomerate import agglomerate, tree_through
 from kinfolk.cluster._internal.base import Clusterer, by_size, rows_of
 from kinfolk.cluster._internal.candidates import Candidate, clusters_after
 from kinfolk.cluster._internal.constraints import read_constraints
 from kinfolk.cluster._internal.corrections import kept_apart
-from kinfolk.cluster._internal.facts import strangers_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.joining import join
 from kinfolk.cluster._internal.judge import Judge
 from kinfolk.cluster._internal.kinship_groups import EVEN_ODDS, kinship_groups
 from kinfolk.cluster._internal.medoids import medoids
 from kinfolk.cluster._internal.membership import membership, whole
-from kinfolk.cluster._internal.near_copies import ROUNDING
 from kinfolk.cluster._internal.spaces import (
     Spaces,
     centred,
@@ -48,9 +49,12 @@ from kinfolk.cluster._internal.spaces import (
 )
 from kinfolk.cluster._internal.survey import Survey, survey_of
 from kinfolk.cluster._internal.tree import Tree, height_of_cut, tree_of
+from kinfolk.cluster._internal.views import strangers_of
 from kinfolk.enhance import GraphEnhancer
+from kinfolk.enhance.cameras import Cameras, cameras_of
 from kinfolk.features import FeatureSet, Matrix, UnitRows, unit_rows
 from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.neighbors.copies import ROUNDING
 
 log = logging.getLogger(__name__)
 SOURCES = ("tree of the given features", "tree of both features", "tree of the enhanced features", "kinship graph")
@@ -93,7 +97,7 @@ class Kin(Clusterer):
     medoids_ : (n_clusters_,) the row of each cluster that is nearest to its mean direction.
     features_ : the features given.
 
-    Works on features only. Memory: the graph of up to 384 neighbours, 16 bytes for each of its edges that is likely,
+    Works on features only. Memory: the graph of up to 256 neighbours, 16 bytes for each of its edges that is likely,
     and about ten copies of the features.
 
     Examples
@@ -126,6 +130,7 @@ class Kin(Clusterer):
 
     _tree: Tree
     _distinct: Distinct
+    _cameras: Cameras | None
 
     def cut(self, probability: float = EVEN_ODDS) -> NDArray[np.int64]:
         """Return finer or coarser clusters: those whose parts were merged with at least this probability.
@@ -154,7 +159,7 @@ class Kin(Clusterer):
         X : features (m, d).
         """
         check_is_fitted(self, "labels_")
-        new = unit_rows(self._new_rows(X))
+        new = self._without_cameras(unit_rows(self._new_rows(X)), X)
         known = self._distinct
         nearest = knn_graph(UnitRows(known.unit), 1, queries=UnitRows(new), show_progress=False)
         copies = 2 - 2 * nearest.similarities[:, 0] <= self._copy_distance**2
@@ -195,6 +200,7 @@ class Kin(Clusterer):
         self._known = read_constraints(rows_of(X), self.must_link, self.cannot_link)
         if self.max_size is not None and (np.bincount(self._known.together) > self.max_size).any():
             raise InputError(f"must_link joins more than max_size={self.max_size} rows: one of them must give way")
+        self._cameras = None
         super()._fit(X)
         if len(self.labels_) == 1:
             self._copy_distance = ROUNDING
@@ -206,6 +212,9 @@ class Kin(Clusterer):
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         unit = self._unit(X)
         enhancer = None if isinstance(X, FeatureSet) and X.enhanced else self.enhancer
+        cameras = X.cameras if isinstance(X, FeatureSet) and enhancer is not None else None
+        self._cameras = cameras_of(unit, cameras)
+        unit = self._without_cameras(unit, X)
         seen = survey_of(unit, self._known, enhancer, self.random_state)
         if seen is None:
             self._copy_distance = ROUNDING
@@ -225,6 +234,12 @@ class Kin(Clusterer):
         number = labels[seen.rows][np.unique(clusters, return_index=True)[1]]
         self.second_ = np.append(number, -1)[sure.second][seen.copy_of]
         return labels
+
+    def _without_cameras(self, unit: NDArray[np.float32], X: Matrix | NeighborGraph) -> NDArray[np.float32]:
+        """Return rows (n, d) of length one without what their cameras were found to add in the fit."""
+        if self._cameras is None or not isinstance(X, FeatureSet) or X.cameras is None:
+            return unit
+        return of_length_one(self._cameras.without(unit, X.cameras), unit)
 
     def _all_copies(self, unit: NDArray[np.float32]) -> None:
         """Keep that all rows (n, d) show one thing."""

@@ -17,7 +17,6 @@ from kinfolk.enhance._saving import plain_parameters
 from kinfolk.enhance._settings import first_propagation
 from kinfolk.enhance.with_labels import FEWEST_CLASSES, LabelledGraph, fit_with_labels
 from kinfolk.features import UnitRows
-from kinfolk.kinship.choose_k import mean_class_size
 from kinfolk.neighbors import NeighborGraph, knn_graph
 
 if TYPE_CHECKING:
@@ -65,7 +64,6 @@ def learn(e: GraphEnhancer, X: NDArray[np.float32], labels: NDArray[np.int64], g
     """Set what labels decide: X (n, d) of length one, labels (n,), g the graph of X where it is known."""
     known = labels >= 0
     classes = np.unique(labels[known], return_inverse=True)[1].astype(np.int64)
-    e.class_size_ = mean_class_size(classes)
     if not known.all():
         X, g = X[known], None
     with nullcontext() if e.checkpoint_dir is None else adding(e.checkpoint_dir, CHECKPOINTS):

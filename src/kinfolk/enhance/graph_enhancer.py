@@ -22,20 +22,23 @@ from kinfolk._core.threads import share_threads
 from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
 from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
+from kinfolk.enhance.cameras import cameras_of
 from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
 from kinfolk.enhance.with_labels import apply_metric
-from kinfolk.features import Matrix, UnitRows, as_matrix, refuse_enhanced, unit_rows
+from kinfolk.features import FeatureSet, Matrix, UnitRows, as_matrix, refuse_enhanced, unit_rows
 from kinfolk.kinship import choose_k
 from kinfolk.kinship.choose_k import (
     CANDIDATES,
-    FEWEST_ROWS,
     k_after_training,
     k_for_features,
+    mean_class_size,
     neighbors_to_choose,
 )
 from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.neighbors.copies import NEIGHBORS as COPIES_AMONG
+from kinfolk.neighbors.copies import graph_among, near_copies
 from kinfolk.neighbors.search import Method
 
 if TYPE_CHECKING:
@@ -87,7 +90,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     scores_ : mean average precision on held-back identities, of the label-free and the trained form.
     class_size_ : mean class size of a labelled row; None without labels.
 
-    Memory of `propagate`: the graph (8 bytes an edge of up to 384), 4 bytes an attended edge, 3 copies of the features.
+    Memory of `propagate`: the graph (8 bytes an edge of up to 384), 4 bytes an attended edge, 3 copies of the features;
+    with near copies among the rows, three graphs and 4 copies of the features.
 
     Examples
     --------
@@ -95,7 +99,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     >>> fs = kf.datasets.digits()
     >>> Z = GraphEnhancer().fit(fs).transform(fs)
     >>> [round(kf.metrics.mean_average_precision(V, fs.labels), 2) for V in (fs, Z)]
-    [0.66, 0.84]
+    [0.66, 0.86]
     """
 
     def __init__(  # noqa: D107
@@ -189,10 +193,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         share_threads()
         propagation = self._propagation(nearest_scale)
         with log_lines(self.verbose), stage("enhancing", self.show_progress):
-            rows = self._centred(X, "X")
             if reference is None:
-                return self._enhance(rows, propagation)
-            return self._enhance_against(rows, self._centred(reference, "the reference"), propagation)
+                return self._enhance(self._centred(X, "X"), propagation)
+            rows, known = self._centred(X, "X", reference), self._centred(reference, "the reference")
+            return self._enhance_against(rows, known, propagation)
 
     def fit_transform(
         self, X: Matrix, y: ArrayLike | None = None, *, nearest_scale: bool = True
@@ -218,7 +222,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         rows = self._centred(X, "X")
         mapped = apply_metric(rows, self.metric_)
         g = self._graph(mapped)
-        return mapped, g.indices[:, : self._k_for(g, rows)]
+        plain = g if self.metric_ is None else self._graph(rows)
+        return mapped, g.indices[:, : self._k_for(g, plain)]
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the model as a folder: config.json, weights.safetensors and README.md, the model card.
@@ -267,15 +272,18 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.trained_ = False
         self.scores_: dict[str, float] = {}
         self.class_size_: float | None = None
-        rows = of_length_one(unit - self.mean_, unit)
+        rows = of_length_one(self._without_cameras(unit, X) - self.mean_, unit)
         g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
-        learns = labels is not None and enough_to_learn(self, labels)
+        distinct, plain, which = (rows, None, np.arange(len(rows))) if g is None else self._distinct(rows, g)
+        classes = None if labels is None else _labels_of(which, labels)
+        learns = classes is not None and enough_to_learn(self, classes)
         if not learns or wants_subgraphs(self):
-            self.k_ = self.k_free_ = self._k_of_fit(len(rows), g)
+            self.k_ = self.k_free_ = self._k_of_fit(len(rows), plain)
         if wants_subgraphs(self):
             self.encoder_ = self._new_encoder(learns)
-        if labels is not None and learns:
-            learn(self, rows, labels, g)
+        if labels is not None and classes is not None and learns:
+            self.class_size_ = mean_class_size(np.unique(labels[labels >= 0], return_inverse=True)[1])
+            learn(self, distinct, classes, plain)
         self._n_features_out = self._out_dim()
         log.info("k %d, %s, by %s", self.k_, "trained" if self.trained_ else "without labels", self)
         return rows, g
@@ -303,7 +311,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ---- transform
 
-    def _centred(self, X: Matrix, what: str) -> NDArray[np.float32]:
+    def _centred(self, X: Matrix, what: str, reference: Matrix | None = None) -> NDArray[np.float32]:
         refuse_enhanced(X)
         matrix = as_matrix(X)
         if not isinstance(X, UnitRows):  # those come from another step, which has checked the columns
@@ -311,7 +319,21 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         unit = unit_rows(matrix if is_frame(X) else X)
         if unit.shape[1] != self.n_features_in_:
             raise InputError(f"{what} has {unit.shape[1]} dimensions, the fit had {self.n_features_in_}")
-        return of_length_one(unit - self.mean_, unit)
+        return of_length_one(self._without_cameras(unit, X, reference) - self.mean_, unit)
+
+    def _without_cameras(
+        self, unit: NDArray[np.float32], X: Matrix, reference: Matrix | None = None
+    ) -> NDArray[np.float32]:
+        """Return the rows (n, d) without what their cameras add, where X knows its cameras; not as the paper does it.
+
+        What cameras add is learned from the reference if there is one: X may be a single row.
+        """
+        if not isinstance(X, FeatureSet) or X.cameras is None or self.recipe == "paper":
+            return unit
+        known = X if reference is None else reference
+        seen = unit if known is X else unit_rows(known)
+        found = cameras_of(seen, known.cameras) if isinstance(known, FeatureSet) else None
+        return unit if found is None else found.without(unit, X.cameras)
 
     def _propagation(self, nearest_scale: bool) -> Propagation:
         return self.propagation_ if nearest_scale else replace(self.propagation_, nearest=False)
@@ -337,18 +359,39 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self, rows: NDArray[np.float32], propagation: Propagation, g: NeighborGraph | None = None
     ) -> NDArray[np.float32]:
         """Return the centred rows enhanced; g: their graph where it is known."""
-        X = apply_metric(rows, self.metric_)
-        if len(X) < 2:
-            return X if self.encoder_ is None else self._encode(X, np.empty((len(X), 0), dtype=int))
-        mapped = self._graph(X) if g is None or self.metric_ is not None else g
-        k = self._k_for(mapped, rows, g)
         if self.encoder_ is not None:
-            return self._encode(X, mapped.indices[:, :k])
+            return self._enhance_by_encoder(rows, g)
+        if len(rows) < 2:
+            return apply_metric(rows, self.metric_)
+        distinct, plain, which = self._distinct(rows, self._graph(rows) if g is None else g)
+        X = apply_metric(distinct, self.metric_)
+        mapped = plain if self.metric_ is None else self._graph(X)
+        k = self._k_for(mapped, plain, fitted=g is not None)
         weights = self._weights(propagation, X, mapped, k)
         Z = X
         for _ in range(propagation.hops):
             Z = propagate(weights, mapped.indices, Z, Z)
-        return of_length_one(Z)
+        Z = of_length_one(Z)
+        return Z if len(Z) == len(rows) else Z[which]
+
+    def _distinct(
+        self, rows: NDArray[np.float32], g: NeighborGraph
+    ) -> tuple[NDArray[np.float32], NeighborGraph, NDArray[np.int64]]:
+        """Return rows (m, d) without near copies, their graph, and which of them each of (n, d) shows, (n,).
+
+        Copies would fill each other's neighbourhoods, and a row would be a mean of nothing else. The most central one
+        stays, so that the order of the rows does not matter. g: the graph of all.
+        """
+        near = g.restrict(min(g.k, COPIES_AMONG))
+        shown, which, _ = near_copies(near.indices, near.similarities)
+        if not 1 < len(shown) < len(rows):
+            return rows, g, np.arange(len(rows))
+        order = np.argsort(near.similarities.sum(axis=1), kind="stable")
+        shown[which[order]] = order  # of several that are written the last one stays
+        distinct, which = np.unique(shown[which], return_inverse=True)
+        # a graph to choose k on is far wider than the k that is chosen; one for a given k is just wide enough
+        fewest = min(g.k // 2 if self.k == "auto" else g.k, len(distinct) - 1)
+        return rows[distinct], graph_among(g, distinct, fewest) or self._graph(rows[distinct]), which
 
     def _enhance_against(
         self, rows: NDArray[np.float32], known_rows: NDArray[np.float32], propagation: Propagation
@@ -356,12 +399,16 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Return the rows enhanced by the neighbours they have in the reference."""
         if len(known_rows) < 2:
             raise InputError(f"a reference needs at least 2 rows, not {len(known_rows)}")
-        X, known = apply_metric(rows, self.metric_), apply_metric(known_rows, self.metric_)
-        g = self._graph(known)
-        queries = self._graph(known, X)
-        k = self._k_for(g, known_rows)
+        X = apply_metric(rows, self.metric_)
         if self.encoder_ is not None:
-            return self._encode(known, queries.indices[:, :k], X)
+            known = apply_metric(known_rows, self.metric_)
+            g = self._graph(known)
+            return self._encode(known, self._graph(known, X).indices[:, : self._k_for(g, g)], X)
+        known_rows, plain, _ = self._distinct(known_rows, self._graph(known_rows))
+        known = apply_metric(known_rows, self.metric_)
+        g = plain if self.metric_ is None else self._graph(known)
+        queries = self._graph(known, X)
+        k = self._k_for(g, plain)
         weights = self._weights(propagation, X, g, k, queries, known)
         their_weights = self._weights(propagation, known, g, k)
         Z, Z_known = X, known
@@ -371,6 +418,13 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 propagate(their_weights, g.indices, Z_known, Z_known),
             )
         return of_length_one(Z)
+
+    def _enhance_by_encoder(self, rows: NDArray[np.float32], g: NeighborGraph | None) -> NDArray[np.float32]:
+        X = apply_metric(rows, self.metric_)
+        if len(X) < 2:
+            return self._encode(X, np.empty((len(X), 0), dtype=int))
+        mapped = self._graph(X) if g is None or self.metric_ is not None else g
+        return self._encode(X, mapped.indices[:, : self._k_for(mapped, mapped)])
 
     def _encode(
         self, X: NDArray[np.float32], indices: NDArray[np.integer], probes: NDArray[np.float32] | None = None
@@ -394,19 +448,28 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 return attention_weights(propagation, self.net_, g, k, queries)
             return training_free_weights(X, g, k, queries, known)
 
-    def _k_for(self, g: NeighborGraph, rows: NDArray[np.float32], plain: NeighborGraph | None = None) -> int:
+    def _k_for(self, g: NeighborGraph, plain: NeighborGraph, fitted: bool = False) -> int:
         """Return k for this graph: chosen anew with "auto", since another set may have classes of another size.
 
-        `plain`: the graph of the rows before the metric, where it is known; it is that of the fit.
+        plain: the graph of the rows before the metric, which makes neighbourhoods look more closed than they are;
+        fitted: it is that of the fit.
         """
         if self.k != "auto":
             k = int(self.k)
-        elif self.encoder_ is not None or len(g) < FEWEST_ROWS:
+        elif self.encoder_ is not None or (fitted and self.class_size_ is None):
             k = self.k_
-        elif plain is not None and self.class_size_ is None:
-            k = self.k_  # of this very graph
         else:
-            # the metric makes neighbourhoods look more closed than they are
-            own = self._choose_k(plain or (g if self.metric_ is None else self._graph(rows)))
+            own = self._choose_k(plain)
             k = k_after_training(own, self.k_free_, self.k_) if self.trained_ else own
         return max(1, min(k, g.k))
+
+
+def _labels_of(which: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a label for each distinct thing (m,), of those of its copies; -1 where none is known.
+
+    >>> _labels_of(np.array([0, 1, 0]), np.array([-1, 4, 2]))
+    array([2, 4])
+    """
+    result = np.full(int(which.max()) + 1, -1)
+    np.maximum.at(result, which, labels)
+    return result

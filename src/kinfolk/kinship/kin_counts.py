@@ -3,7 +3,7 @@ r"""The kin count: how many of a row's 2 k nearest neighbours belong to it, in u
     c(k) = mean over rows i of sum over j in N_2k(i) of p_ij / k
 
 The curve shows the size of the classes without labels. It stays near 2 while the 2 k nearest fit into a class and
-falls beyond. Where classes come in families of look-alikes it has a valley: the class is full, then the family begins.
+falls beyond. Where classes come in families of look-alikes it rises once more and falls beyond the family.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
 
 SAMPLE_ROWS = 1500  # the mean over so many rows has a standard error below 0.03
-RISE_TO_PEAK = 0.1  # a peak counts as one if the curve rose by more than this to it
 
 
 def kin_counts(net: KinshipNetwork, g: NeighborGraph, ks: Sequence[int], seed: int = 0) -> NDArray[np.float64]:
@@ -34,23 +33,3 @@ def kin_counts(net: KinshipNetwork, g: NeighborGraph, ks: Sequence[int], seed: i
     for block in probability_blocks(net, g, ks, rows):
         kin += [np.exp(log_p).sum(dtype=np.float64) for log_p in block.log_p]
     return kin / (len(rows) * np.asarray(ks))
-
-
-def rose_to(counts: NDArray[np.float64], peak: int) -> bool:
-    """Tell whether the counts rose to a peak, and did not just start there.
-
-    >>> rose_to(np.array([1.0, 1.4]), 1), rose_to(np.array([1.4, 1.0]), 0)
-    (True, False)
-    """
-    return bool(counts[peak] - counts[: peak + 1].min() > RISE_TO_PEAK)
-
-
-def rise_after(counts: NDArray[np.float64], bottom: int) -> float:
-    """Return how far the counts rise after a bottom before they fall below it.
-
-    >>> rise_after(np.array([1.5, 1.25, 1.5, 1.75, 1.0, 2.0]), 1)
-    0.5
-    """
-    after = counts[bottom:]
-    below = np.flatnonzero(after < counts[bottom])
-    return float(after[: below[0] if len(below) else None].max() - counts[bottom])

@@ -66,7 +66,7 @@ class Defaults:
 def neighbors_and_k(pool: Pool) -> tuple[Neighbors, int]:
     """Return the neighbours of the pool and the k that fits its classes (`kinfolk.kinship.choose_k`).
 
-    >>> rows = np.eye(6).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((66, 6))   # six classes of eleven
+    >>> rows = np.eye(60).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((660, 60))  # 60 classes of eleven
     >>> 8 <= neighbors_and_k(Pool(rows[::11], rows))[1] <= 12
     True
     """

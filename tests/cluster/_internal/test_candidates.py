@@ -1,5 +1,7 @@
 """Candidates: cuts of the wanted numbers of clusters, constraints, and what is known of each."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -17,9 +19,8 @@ from kinfolk.cluster._internal.candidates import (
     cuts,
     numbers_of_clusters,
 )
-from kinfolk.cluster._internal.facts import facts
+from kinfolk.cluster._internal.halves import COUNT as OF_HALVES
 from kinfolk.cluster._internal.hierarchy import Merges
-from kinfolk.cluster._internal.means import sums_of
 from kinfolk.cluster._internal.survey import survey_of
 
 
@@ -29,6 +30,8 @@ def test_numbers_of_clusters_fall_to_one():
         assert levels == sorted(set(levels), reverse=True)
         assert levels[-1] == 1
         assert levels[0] <= n
+        assert all(finer / coarser < 2.01 for finer, coarser in pairwise(levels))
+        assert all(finer / coarser < 1.5 for finer, coarser in pairwise(levels) if coarser > 10)
 
 
 def test_cuts_have_the_wanted_numbers_of_clusters():
@@ -63,29 +66,31 @@ def test_what_is_known_of_each_cut(survey):
     seen = survey.seen
     assert seen.shape == (len(survey.cuts), COUNT)
     assert np.isfinite(seen).all()
-    assert (seen[:, 137:141].sum(axis=1) == 1).all()
+    best, own = seen[:, 2 * OF_HALVES : 2 * OF_HALVES + 3], seen[:, 2 * OF_HALVES + 3 : 2 * OF_HALVES + 7]
+    assert (own.sum(axis=1) == 1).all()
     for kind in TREES:
-        np.testing.assert_array_equal(seen[seen[:, 137 + kind] == 1, 134 + kind], 1)  # of its own tree
+        np.testing.assert_array_equal(best[own[:, kind] == 1, kind], 1)  # of its own tree
+    for place, half in enumerate(survey.halves):
+        found = half.describe(survey.cuts)
+        np.testing.assert_array_equal(seen[:, place * OF_HALVES : (place + 1) * OF_HALVES], found)
 
 
-def test_facts_of_nested_cuts_are_those_of_each_alone(survey):
-    raw, enhanced = survey.scenes
-    for i in range(0, len(survey.cuts), 7):
-        labels = survey.cuts[i].labels
-        alone = [facts(s, labels, sums_of(s.view.X, labels, labels.max() + 1)) for s in (raw, enhanced)]
-        np.testing.assert_allclose(
-            survey.seen[i, :134], np.concatenate(alone), rtol=1e-3, atol=0.02
-        )  # ties are rounded
+def test_sizes_against_counts(survey):
+    for candidate in survey.cuts[::9]:
+        sizes = np.array([(candidate.labels == label).sum() for label in candidate.labels])
+        found = module._sizes(candidate.labels)
+        assert found[:2] == pytest.approx([np.log(len(sizes)), np.log((1 / sizes).sum() / len(sizes))])
+        assert found[2:11] == pytest.approx([(sizes <= size).mean() for size in (1, 2, 4, 8, 16, 32, 64, 128, 256)])
+        assert found[11:] == pytest.approx([np.log(sizes).mean(), np.log(sizes).std(), sizes.max() / len(sizes)])
 
 
 def test_kinship_groups_are_described_like_cuts(survey):
-    truth = survey.cuts[8].labels
-    groups = survey.groups(truth, 0)
-    seen, agree = module.describe(groups, survey.cuts, *survey.scenes)
-    assert agree.shape == (len(groups), len(survey.cuts))
-    assert seen.shape == (len(groups), COUNT)
-    assert (seen[:, 137 + KINSHIP] == 1).all()
-    assert (seen[:, 134:137] < 1).all()
+    groups = [survey.groups(survey.cuts[8].labels, 0)]
+    seen, agree = module.describe(groups, survey.cuts, survey.halves, survey.edges, survey.common)
+    assert agree.shape == (1, len(survey.cuts))
+    assert seen.shape == (1, COUNT)
+    assert seen[0, 2 * OF_HALVES + 3 + KINSHIP] == 1
+    assert (seen[:, 2 * OF_HALVES : 2 * OF_HALVES + 3] < 1).all()
 
 
 def test_agreement_against_the_metrics():
@@ -98,6 +103,7 @@ def test_agreement_against_the_metrics():
             f = (kf.metrics.pairwise(one, other).f + kf.metrics.bcubed(one, other).f) / 2
             assert found[i, j] == pytest.approx(f, abs=1e-5)
     assert agreement(candidates[:1], candidates[:1]) == 1
+    np.testing.assert_allclose(agreement(candidates, candidates)[:, 1:], found, atol=1e-6)
 
 
 def test_the_best_cut_of_other_trees():

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import kinfolk as kf
+from kinfolk.cluster._internal.halves import halves_of
 from kinfolk.cluster._internal.membership import COUNT, describe_rows, membership, whole
 
 
@@ -17,22 +18,23 @@ def mixed():
     labels = truth.copy()
     wrong = np.random.default_rng(0).choice(len(X), len(X) // 10, replace=False)
     labels[wrong] = np.random.default_rng(1).permutation(labels[wrong])
-    return whole(X, g.indices, g.similarities), truth, labels
+    halves = halves_of(X, g)
+    return whole(X, g.indices, g.similarities), (halves, halves), truth, labels
 
 
 def test_inputs_are_finite_for_any_clustering(mixed):
-    seen, truth, _ = mixed
+    seen, halves, truth, _ = mixed
     n = len(truth)
     for labels in (truth, np.arange(n), np.zeros(n, dtype=np.int64)):
-        inputs, second = describe_rows(seen, seen, labels, -0.1)
+        inputs, second = describe_rows(seen, seen, halves, labels, -0.1)
         assert inputs.shape == (n, COUNT)
         assert np.isfinite(inputs).all()
         assert ((second != labels) & (second < labels.max() + 1)).all()
 
 
 def test_the_second_choice_is_the_most_similar_of_the_other_clusters_around(mixed):
-    seen, truth, labels = mixed
-    second = membership(seen, seen, labels, -0.1).second
+    seen, halves, truth, labels = mixed
+    second = membership(seen, seen, halves, labels, -0.1).second
     means = np.stack([seen.X[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
     for row in range(0, len(labels), 7):
         around = [c for c in dict.fromkeys(labels[seen.indices[row]].tolist()) if c != labels[row]][:12]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kinfolk as kf
 from kinfolk.cluster._internal.agglomerate import agglomerate, tree_through
 from kinfolk.cluster._internal.constraints import Constraints, read_constraints
-from kinfolk.cluster._internal.near_copies import among_distinct
+from kinfolk.cluster._internal.distinct import among_distinct
 from kinfolk.cluster._internal.tree import Tree, tree_of
 from kinfolk.cluster._internal.union_find import connected
 

@@ -1,18 +1,20 @@
 r"""Candidate clusterings of a set, and what a judge knows about each.
 
-    cuts of average-linkage trees at 20 numbers of clusters from 0.97 n to 1, of three kinds of features:
-    the given ones, the enhanced ones, and both side by side (their similarity is the mean of both)
-    the groups of the kinship graph, at two k
+    cuts of average-linkage trees of three kinds of features, at numbers of clusters that fall by a factor of 1.4:
+    the given features, the enhanced ones, and both side by side (their similarity is the mean of both)
+    the groups of the kinship graph
 
 Trees follow classes of any size but need a height to be cut at; the kinship graph finds balanced classes best. For each
-candidate there are 302 numbers without labels: its facts seen from the given and from the enhanced features
-(`kinfolk.cluster._internal.facts`), what two halves of the features say of it (`kinfolk.cluster._internal.halves`), how
-well it agrees with candidates of other origin, where it comes from, the height of its tree there, and how its facts
-differ from those of the average cut: sets differ more than their cuts.
+candidate there are 48 numbers without labels: what two halves of the given and of the enhanced features say of it
+(`kinfolk.cluster._internal.halves`), what the tests of edges say (`kinfolk.cluster._internal.kin_edges`), how well it
+agrees with the other trees, where it comes from, the height of its tree there in units of strangers, the sizes of its
+clusters, and how similar any two rows are before their mean is taken away, since a single class is nothing but its
+mean. No other depends on what a similarity is worth in these features, which differs from one network to the next.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,25 +22,22 @@ from numpy.typing import NDArray
 
 from kinfolk._core.kernels import kernel
 from kinfolk._core.threads import deal
-from kinfolk.cluster._internal.facts import Scene, facts
 from kinfolk.cluster._internal.hierarchy import Merges
-from kinfolk.cluster._internal.means import sums_of
 from kinfolk.cluster._internal.union_find import connected
 
 if TYPE_CHECKING:
     from kinfolk.cluster._internal.halves import Halves
+    from kinfolk.cluster._internal.kin_edges import KinEdges
 
 RAW, BOTH, ENHANCED, KINSHIP = range(4)
 TREES = (RAW, BOTH, ENHANCED)
-LEVELS = 20  # of each tree: neighbouring cuts then differ by a factor of 1.4 at 1,000 rows
 FINEST = 0.97  # of the rows: nearly all alone
-STEP = 1.4  # the slope of a tree is read over a change of the number of clusters by so much to either side
+STEP = 1.4  # from one number of clusters to the next; the slope of a tree is read over as much to either side
 ROWS_COMPARED = 1024  # of two clusterings
 HOPS = {BOTH: 2, ENHANCED: 5}  # of the propagation that makes their features
-FACTS, OF_HALVES = 142, 9
-COUNT = FACTS + OF_HALVES + 9
-JUDGED = COUNT + FACTS
-FIRST_SOURCE = FACTS + OF_HALVES + len(TREES)  # of the four columns that say where a candidate comes from
+SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
+FIRST_SOURCE = 21  # of the four columns that say where a candidate comes from
+COUNT = 48
 
 
 class Candidate(NamedTuple):
@@ -57,10 +56,12 @@ class Candidate(NamedTuple):
 def numbers_of_clusters(n: int) -> list[int]:
     """Return the numbers of clusters at which trees of n rows are cut, falling.
 
-    >>> numbers_of_clusters(8)
-    [8, 7, 6, 5, 4, 3, 2, 1]
+    >>> numbers_of_clusters(20)
+    [19, 14, 10, 7, 5, 4, 3, 2, 1]
     """
-    return sorted({round(float(level)) for level in np.geomspace(1, max(1, FINEST * n), LEVELS)}, reverse=True)
+    most = max(1.0, FINEST * n)
+    levels = math.ceil(math.log(most) / math.log(STEP)) + 1
+    return sorted({round(float(level)) for level in np.geomspace(1, most, levels)}, reverse=True)
 
 
 def cuts(merges: Merges, n: int, source: int, strangers: tuple[float, float] = (0.0, 1.0)) -> list[Candidate]:
@@ -94,43 +95,34 @@ def clusters_after(merges: Merges, together: NDArray[np.integer]) -> NDArray[np.
 
 
 def describe(
-    candidates: list[Candidate], trees: list[Candidate], halves: Halves, raw: Scene, enhanced: Scene
+    candidates: list[Candidate],
+    trees: list[Candidate],
+    halves: tuple[Halves, Halves],
+    edges: KinEdges,
+    common: float,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what is known of each candidate, (c, 160), and how well it agrees with the cuts of all trees, (c, t).
+    """Return what is known of each candidate, (c, 48), and how well it agrees with the cuts of all trees, (c, t).
 
-    Cuts of one tree must stand together, fine to coarse.
+    halves: of the given and of the enhanced features; common: the mean cosine of any two rows as they were given.
     """
     source = sources(candidates)
-    seen = np.empty((len(candidates), COUNT), dtype=np.float32)
-
-    def look(group: NDArray[np.int64]) -> None:
-        for at, found in zip(group, _facts_of([candidates[i] for i in group], raw, enhanced), strict=True):
-            seen[at, :FACTS] = found
-
-    deal(look, [np.flatnonzero(source == kind) for kind in np.unique(source)])
     agree = agreement(candidates, trees)
     best = _best_of_other_trees(agree, source, sources(trees))
     own = np.stack([source == kind for kind in (RAW, BOTH, ENHANCED, KINSHIP)], axis=1)
-    cut = np.array([(candidate.height, candidate.slope) for candidate in candidates])
-    seen[:, FACTS:] = np.concatenate([halves.describe(candidates), best, own, cut], axis=1)
-    return seen, agree
+    rest = [(c.height, c.slope, *_sizes(c.labels)) for c in candidates]
+    of_halves = [half.describe(candidates) for half in halves]
+    everywhere = np.full((len(candidates), 1), common)
+    seen = np.concatenate([*of_halves, best, own, rest, edges.describe(candidates), everywhere], axis=1)
+    return seen.astype(np.float32), agree
 
 
-def beside_the_average(
-    seen: NDArray[np.float32], source: NDArray[np.int64], cuts: NDArray[np.float32], trees: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Return what a judge reads, (c, 302): what is known of candidates (c, 160), and their facts less those of cuts.
-
-    cuts: (t, 160) what is known of the cuts of all trees; trees (t,) where these come from. A cut is compared with the
-    average one of its tree, kinship groups with the average of all.
-
-    >>> beside_the_average(np.ones((1, 160)), np.array([RAW]), np.ones((2, 160)), np.array([RAW, BOTH])).shape
-    (1, 302)
-    """
-    average = np.tile(cuts[:, :FACTS].mean(axis=0), (len(seen), 1))
-    for kind in np.unique(trees):
-        average[source == kind] = cuts[trees == kind, :FACTS].mean(axis=0)
-    return np.concatenate([seen, seen[:, :FACTS] - average], axis=1).astype(np.float32)
+def _sizes(labels: NDArray[np.int64]) -> list[float]:
+    """Return what is known of the sizes of clusters (n,): 14 numbers."""
+    counts, n = np.bincount(labels), len(labels)
+    own = counts[labels]
+    logs = np.log(own)
+    shares = [float((own <= size).mean()) for size in (1, *SIZES)]
+    return [np.log(n), np.log(len(counts) / n), *shares, logs.mean(), logs.std(), counts.max() / n]
 
 
 def sources(candidates: list[Candidate]) -> NDArray[np.int64]:
@@ -138,34 +130,19 @@ def sources(candidates: list[Candidate]) -> NDArray[np.int64]:
     return np.array([candidate.source for candidate in candidates])
 
 
-def _facts_of(candidates: list[Candidate], raw: Scene, enhanced: Scene) -> list[NDArray[np.float32]]:
-    """Return the facts of candidates of one source, (142,) each."""
-    result = []
-    every = np.arange(len(raw.view.X))
-    before, sums = every, (raw.view.X, enhanced.view.X)
-    for candidate in candidates:
-        first = np.empty(int(before.max()) + 1, dtype=np.int64)
-        first[before] = every  # a row of each cluster before
-        sums_now = [sums_of(part, candidate.labels[first], int(candidate.labels.max()) + 1) for part in sums]
-        found = [facts(seen, candidate.labels, part) for seen, part in zip((raw, enhanced), sums_now, strict=True)]
-        result.append(np.concatenate(found))
-        if candidate.source != KINSHIP:  # each cut of a tree is made of whole clusters of the one before
-            before, sums = candidate.labels, (sums_now[0], sums_now[1])
-    return result
-
-
 def agreement(candidates: list[Candidate], others: list[Candidate]) -> NDArray[np.float32]:
     """Return how well candidates agree with others, (c, o): the mean of pairwise and BCubed F on 1,024 rows."""
     rows = np.random.default_rng(0).permutation(len(others[0].labels))[:ROWS_COMPARED]
     left, right = ([_numbered(candidate.labels[rows]) for candidate in side] for side in (candidates, others))
     result = np.empty((len(left), len(right)), dtype=np.float32)
+    same = candidates is others
 
     def compare(i: int) -> None:
-        for j, other in enumerate(right):
-            result[i, j] = _agreement(left[i], other)
+        for j in range(i if same else 0, len(right)):
+            result[i, j] = _agreement(left[i], right[j])
 
     deal(compare, range(len(left)))
-    return result
+    return np.triu(result) + np.triu(result, 1).T if same else result
 
 
 def _best_of_other_trees(

@@ -20,10 +20,11 @@ from kinfolk._core.rows import of_length_one
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.agglomerate import agglomerate
 from kinfolk.cluster._internal.candidates import Candidate, agreement, cuts
-from kinfolk.cluster._internal.facts import random_rows
-from kinfolk.cluster._internal.spaces import SCENE_NEIGHBORS, TREE_NEIGHBORS, ranked
+from kinfolk.cluster._internal.spaces import TREE_NEIGHBORS, ranked
+from kinfolk.cluster._internal.views import random_rows
 from kinfolk.neighbors import NeighborGraph
 
+NEIGHBORS = 64  # of the whole, among which a half finds its own
 AROUND = (-2.0, -1.0, 0.0, 1.0, 2.0)  # powers of two times the number of clusters at which the halves are compared
 COUNT = 2 + len(AROUND) + 2
 
@@ -79,7 +80,7 @@ def halves_of(C: NDArray[np.float32], g: NeighborGraph) -> Halves:
     True
     """
     parts = split(C)
-    grown = deal(lambda part: agglomerate(part, ranked(part, g, TREE_NEIGHBORS, SCENE_NEIGHBORS).indices), parts)
+    grown = deal(lambda part: agglomerate(part, ranked(part, g, TREE_NEIGHBORS, NEIGHBORS).indices), parts)
     one, other = (cuts(merges, len(C), 0) for merges in grown)
     alike = np.array([_same_level(a, b) for a, b in zip(one, other, strict=False)])
     clusters = np.array([c.labels.max() + 1.0 for c, _ in zip(one, alike, strict=False)])

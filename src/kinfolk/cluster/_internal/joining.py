@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster._internal.facts import Strangers, View, similarity_to_clusters
+from kinfolk.cluster._internal.views import Strangers, View, similarity_to_clusters
 from kinfolk.features import UnitRows
 from kinfolk.neighbors import knn_graph
 
@@ -27,7 +27,7 @@ def join(
     both = np.concatenate([known, new])
     everyone = np.concatenate([labels, np.arange(len(new)) + labels.max() + 1])  # a new row is alone: all are others
     rows = np.arange(len(known), len(both))
-    strangers = Strangers(0.0, 1.0, np.zeros(0))  # similarities as they are
+    strangers = Strangers(0.0, 1.0)  # similarities as they are
     view = View(both, rows, np.ascontiguousarray(g.indices, dtype=np.int32), g.similarities, strangers)
     _, similarity, cluster = similarity_to_clusters(view, everyone, np.bincount(everyone))
     return np.where(similarity >= least, cluster, -1)

@@ -34,8 +34,8 @@ class Judge(NamedTuple):
 
     Attributes
     ----------
-    clusterings : what is known of a clustering (c, 302) -> minus its points below the best one, over 20: (c,).
-    members : what is known of a row in its cluster (m, 26) -> log odds that it is of the class most rows are of: (m,).
+    clusterings : what is known of a clustering (c, 48) -> minus its points below the best one, over 20: (c,).
+    members : what is known of a row in its cluster (m, 28) -> log odds that it is of the class most rows are of: (m,).
     steepness : of the probability of a merge, by its similarity beyond the cut in units of strangers.
     """
 

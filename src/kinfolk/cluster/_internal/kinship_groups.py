@@ -18,21 +18,20 @@ from kinfolk.neighbors import NeighborGraph
 
 LARGEST_K = 128  # windows of 256: larger classes are found by trees
 EVEN_ODDS = 0.5
-# of the size, which is a guess; a k too small splits classes, one too large joins small ones
-SHARES = (0.5, 1, 2)
+SHARE_OF_SIZE = 0.7  # classes differ in size, and one k serves all; half and whole are level on the training parts
 
 
-def ks_around(labels: NDArray[np.integer], n_neighbors: int) -> list[int]:
+def k_around(labels: NDArray[np.integer], n_neighbors: int) -> int:
     """Return the k at which groups are tried, once clusters (n,) of about the right size are known.
 
     The size of a cluster is the geometric mean over the rows.
 
-    >>> ks_around(np.repeat(np.arange(9), 20), 100)
-    [10, 20, 40]
+    >>> k_around(np.repeat(np.arange(9), 20), 100)
+    14
     """
     size = float(np.exp(np.log(np.bincount(labels)[labels]).mean()))
     most = max(1, min(LARGEST_K, n_neighbors // WINDOW))
-    return sorted({int(np.clip(round(size * share), min(2, most), most)) for share in SHARES})
+    return int(np.clip(round(SHARE_OF_SIZE * size), min(2, most), most))
 
 
 def kinship_groups(

@@ -14,14 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk.cluster._internal.facts import View, similarity_to_clusters, strangers_of
 from kinfolk.cluster._internal.halves import Halves
 from kinfolk.cluster._internal.judge import Judge
+from kinfolk.cluster._internal.views import View, similarity_to_clusters, strangers_of
 
-# log odds on generated sets -> on learned features, which are less clear: from the training parts of four real sets
-SLOPE, INTERCEPT = 0.5, 0.5
+LESS_CLEAR = -0.4  # in log odds, learned features beside generated ones: from the training parts of four real sets
 NEAREST = (1, 4, 16, 64)
-COUNT = 26
+COUNT = 28
 
 
 class Membership(NamedTuple):
@@ -38,18 +37,20 @@ def whole(X: NDArray[np.float32], indices: NDArray[np.int32], similarities: NDAr
     return View(X, np.arange(len(X)), nearest, np.asarray(similarities[:, :k]), strangers_of(X))
 
 
-def membership(raw: View, enhanced: View, halves: Halves, labels: NDArray[np.int64], below_best: float) -> Membership:
+def membership(
+    raw: View, enhanced: View, halves: tuple[Halves, Halves], labels: NDArray[np.int64], below_best: float
+) -> Membership:
     """Return how sure clusters (n,), numbered 0, 1, 2, ..., are; below_best: what the judge says of them."""
     inputs, second = describe_rows(raw, enhanced, halves, labels, below_best)
-    odds = SLOPE * Judge.shipped().members(inputs) + INTERCEPT
+    odds = Judge.shipped().members(inputs) + LESS_CLEAR
     probability = np.where(np.bincount(labels)[labels] == 1, 1, 1 / (1 + np.exp(-odds)))
     return Membership(probability.astype(np.float32), second)
 
 
 def describe_rows(
-    raw: View, enhanced: View, halves: Halves, labels: NDArray[np.int64], below_best: float
+    raw: View, enhanced: View, halves: tuple[Halves, Halves], labels: NDArray[np.int64], below_best: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return what is known of each row (n, 26), and its second choice by the enhanced features."""
+    """Return what is known of each row (n, 28), and its second choice by the enhanced features."""
     counts = np.bincount(labels)
     columns, second = [], np.full(len(labels), -1)
     for view in (raw, enhanced):
@@ -67,5 +68,9 @@ def describe_rows(
         (size == 1).mean(),
         np.log(size).std(),
     ]
-    columns += [*halves.kept_together(labels).T, np.log(size), *(np.full(len(labels), value) for value in of_set)]
+    columns += [
+        *(kept for half in halves for kept in half.kept_together(labels).T),
+        np.log(size),
+        *(np.full(len(labels), value) for value in of_set),
+    ]
     return np.nan_to_num(np.stack(columns, axis=1).astype(np.float32)), second

@@ -15,23 +15,28 @@ from kinfolk.cluster._internal.agglomerate import agglomerate
 from kinfolk.cluster._internal.candidates import Candidate
 from kinfolk.cluster._internal.constraints import Constraints, read_constraints
 from kinfolk.cluster._internal.corrections import violated
-from kinfolk.cluster._internal.facts import Scene, scene, strangers_of
+from kinfolk.cluster._internal.distinct import among_distinct, exact_copies, free_rows
 from kinfolk.cluster._internal.halves import Halves, halves_of
 from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.judge import most_agreed, over_neighboring_cuts
-from kinfolk.cluster._internal.kinship_groups import kinship_groups, ks_around
-from kinfolk.cluster._internal.near_copies import among_distinct, exact_copies, near_copies, without_copies
+from kinfolk.cluster._internal.kin_edges import KinEdges, kin_edges
+from kinfolk.cluster._internal.kinship_groups import k_around, kinship_groups
 from kinfolk.cluster._internal.spaces import SCENE_NEIGHBORS, Spaces, centred, cosines, only_given, search, spaces_of
+from kinfolk.cluster._internal.views import strangers_of
 from kinfolk.enhance import GraphEnhancer
+from kinfolk.kinship import KinshipNetwork
+from kinfolk.kinship.choose_k import k_for_features
+from kinfolk.neighbors import NeighborGraph
+from kinfolk.neighbors.copies import graph_among, near_copies
 
 
 class Survey(NamedTuple):
     """Distinct rows, seen from their given and from their enhanced features, with their trees.
 
     Shapes: copy_of (n,) which of the m distinct rows each row is; rows (m,) where they stand; near (m, 64) similarities
-    of the features as they were given; scenes: given, enhanced; halves: of the
-    given features; merges, cuts, what is known of these, (c, 160), and how
-    they agree, (c, c), of all trees; known: constraints on distinct rows; distance: up to which two rows are copies.
+    of the features as they were given; halves: of the given and of the enhanced features; edges: the tests of some
+    rows; common: the mean cosine of any two rows as given; merges, cuts, what is known of these, (c, 48), and how they
+    agree, (c, c), of all trees; known: constraints on distinct rows; distance: up to which two rows are copies.
     """
 
     copy_of: NDArray[np.int64]
@@ -40,33 +45,30 @@ class Survey(NamedTuple):
     unit: NDArray[np.float32]
     near: NDArray[np.float32]
     spaces: Spaces
-    scenes: tuple[Scene, Scene]
-    halves: Halves
+    halves: tuple[Halves, Halves]
+    edges: KinEdges
+    common: float
     merges: dict[int, Merges]
     cuts: list[Candidate]
     seen: NDArray[np.float32]
     agree: NDArray[np.float32]
     distance: float
 
-    def groups(self, labels: NDArray[np.integer], seed: int) -> list[Candidate]:
+    def groups(self, labels: NDArray[np.integer], seed: int) -> Candidate:
         """Return the groups of the kinship graph where clusters (m,) show about the right size."""
-        ks = ks_around(labels, self.spaces.graph.k)
-        g = self.spaces.nearest(2 * ks[-1])
-        return [Candidate(kinship_groups(g, k, seed), made.KINSHIP, k) for k in ks]
+        k = k_around(labels, self.spaces.graph.k)
+        return Candidate(kinship_groups(self.spaces.nearest(2 * k), k, seed), made.KINSHIP, k)
 
     def choose(self, judge: BoostedTrees, seed: int) -> tuple[Candidate, float]:
         """Return the best candidate, and how far it is below the best one possible, as a judge sees it."""
-        trees = made.sources(self.cuts)
-        with stage("judging"):
-            score = over_neighboring_cuts(judge(made.beside_the_average(self.seen, trees, self.seen, trees)), trees)
-            best = self.cuts[most_agreed(score, self.agree)]
+        score = over_neighboring_cuts(judge(self.seen), made.sources(self.cuts))
+        best = self.cuts[most_agreed(score, self.agree)]
         with stage("testing edges and grouping"):
-            groups = self.groups(best.labels, seed)
-            seen, agree = made.describe(groups, self.cuts, self.halves, *self.scenes)
-        more = judge(made.beside_the_average(seen, made.sources(groups), self.seen, trees))
+            groups = [self.groups(best.labels, seed)]
+        seen, agree = made.describe(groups, self.cuts, self.halves, self.edges, self.common)
         both = [*self.cuts, *groups]
-        score = np.concatenate([score, more]) - [violated(c.labels, self.known) for c in both]
-        chosen = most_agreed(score, np.block([[self.agree, agree.T], [agree, made.agreement(groups, groups)]]))
+        score = np.concatenate([score, judge(seen)]) - [violated(c.labels, self.known) for c in both]
+        chosen = most_agreed(score, np.block([[self.agree, agree.T], [agree, np.ones((1, 1))]]))
         return both[chosen], float(score[chosen])
 
 
@@ -85,31 +87,30 @@ def survey_of(
     if len(rows) == 1:
         return None
     inner, X = among_distinct(known, copy_of), unit[rows]
-    mean = np.zeros(X.shape[1], dtype=np.float32) if enhancer is None else X.mean(axis=0)
+    mean = X.mean(axis=0)
+    common = float(mean @ mean)
+    mean = np.zeros_like(mean) if enhancer is None else mean
     C = centred(X, mean)
     g = search(C, seed)
     near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
-    first, which, distance = near_copies(g.indices, near, inner)
+    first, which, distance = near_copies(g.indices, near, free_rows(inner))
     if len(first) == 1:
         return None
     if len(first) < len(rows):
         rows, copy_of, X, C = rows[first], which[copy_of], X[first], C[first]
         inner = among_distinct(known, copy_of)
-        g = without_copies(g, first, which, g.k // 2) or search(C, seed)
+        g = graph_among(g, first, g.k // 2) or search(C, seed)
         near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
     with stage("enhancing"):
         fitted = enhancer if isinstance(enhancer, GraphEnhancer) else None
         spaces = only_given(C, mean, g) if enhancer is None else spaces_of(X, C, mean, g, fitted, seed)
-    scenes = (
-        scene(X, g.indices, near),
-        scene(spaces.best, spaces.neighbors.get(made.ENHANCED, g.indices), spaces.similarities),
-    )
     with stage("building trees"):
         merges, cuts = _trees(spaces)
-        halves = halves_of(C, g)
-    with stage("looking at cuts"):
-        seen, agree = made.describe(cuts, cuts, halves, *scenes)
-    return Survey(copy_of, rows, inner, X, near, spaces, scenes, halves, merges, cuts, seen, agree, distance)
+        halves = _halves(spaces)
+        edges = kin_edges(g, spaces.k or k_for_features(KinshipNetwork.shipped(), g, seed))
+    with stage("comparing clusterings"):
+        seen, agree = made.describe(cuts, cuts, halves, edges, common)
+    return Survey(copy_of, rows, inner, X, near, spaces, halves, edges, common, merges, cuts, seen, agree, distance)
 
 
 def _trees(spaces: Spaces) -> tuple[dict[int, Merges], list[Candidate]]:
@@ -122,3 +123,13 @@ def _trees(spaces: Spaces) -> tuple[dict[int, Merges], list[Candidate]]:
     merges, n = dict(zip(kinds, grown, strict=True)), len(spaces.best)
     cuts = [c for kind in kinds for c in made.cuts(merges[kind], n, kind, strangers_of(spaces.features[kind])[:2])]
     return merges, cuts
+
+
+def _halves(spaces: Spaces) -> tuple[Halves, Halves]:
+    """Return the halves of the given and of the enhanced features."""
+    g = spaces.graph
+    given = halves_of(spaces.features[made.RAW], g)
+    if made.ENHANCED not in spaces.features:
+        return given, given
+    nearest = NeighborGraph(spaces.neighbors[made.ENHANCED], spaces.similarities, len(g), g.method, g.recall)
+    return given, halves_of(spaces.best, nearest)

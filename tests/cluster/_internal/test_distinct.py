@@ -1,4 +1,4 @@
-"""Near copies: exact ones, bursts, chains, and what constraints forbid."""
+"""What counts as one thing: exact copies, near copies, and what constraints forbid."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 import kinfolk as kf
 from kinfolk.cluster._internal.constraints import read_constraints
-from kinfolk.cluster._internal.near_copies import among_distinct, exact_copies, near_copies, without_copies
+from kinfolk.cluster._internal.distinct import among_distinct, exact_copies, free_rows
 from kinfolk.cluster._internal.union_find import connected
 from kinfolk.features import unit_rows
+from kinfolk.neighbors.copies import near_copies
 
 
 def things(X, known):
@@ -17,7 +18,7 @@ def things(X, known):
     rows, copy_of = exact_copies(unit, known)
     inner = among_distinct(known, copy_of)
     g = kf.knn_graph(unit[rows], min(64, len(rows) - 1), show_progress=False)
-    first, which, _ = near_copies(g.indices, g.similarities, inner)
+    first, which, _ = near_copies(g.indices, g.similarities, free_rows(inner))
     return rows[first], which[copy_of]
 
 
@@ -77,15 +78,3 @@ def test_exact_copies_against_a_dictionary():
     first, copy_of = exact_copies(rows, read_constraints(200))
     assert copy_of.tolist() == expected
     assert first.tolist() == [expected.index(number) for number in range(len(seen))]
-
-
-def test_a_graph_without_its_copies_against_sets():
-    rng = np.random.default_rng(0)
-    g = kf.knn_graph(rng.standard_normal((60, 8)), 20, show_progress=False)
-    shows = np.sort(rng.integers(0, 50, 60))
-    _, first, which = np.unique(shows, return_index=True, return_inverse=True)
-    found = without_copies(g, first, which, 1)
-    for thing, row in enumerate(first):
-        expected = [other for other in dict.fromkeys(which[g.indices[row]].tolist()) if other != thing]
-        assert found.indices[thing].tolist() == expected[: found.k]
-    assert without_copies(g, first, which, found.k + 1) is None
