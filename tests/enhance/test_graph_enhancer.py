@@ -171,7 +171,7 @@ def test_near_copies_of_a_row_change_nothing_for_the_others(settings, count):
         Z = e.transform(both)
         assert_unit_rows(Z, both.shape)
         np.testing.assert_allclose(Z[: len(X)], e.transform(X), atol=1e-5)
-        np.testing.assert_array_equal(Z[len(X) :], np.broadcast_to(Z[7], (count, 16)))
+        np.testing.assert_allclose(Z[len(X) :], np.broadcast_to(Z[7], (count, 16)), atol=1e-4)
 
 
 @pytest.mark.parametrize("settings", WITH_COPIES, ids=str)
@@ -190,7 +190,6 @@ def test_the_order_of_near_copies_does_not_matter(settings):
     both = np.concatenate([X, X[::3] + 0.01 * np.random.default_rng(0).standard_normal(X[::3].shape)])
     e = quiet(**settings).fit(both)
     Z = e.transform(both)
-    assert len(np.unique(Z, axis=0)) < len(both), "some are copies"
     order = np.random.default_rng(1).permutation(len(both))
     np.testing.assert_allclose(e.transform(both[order]), Z[order], atol=1e-5)
 
@@ -214,8 +213,16 @@ def test_sets_of_little_but_near_copies(data, settings, things, copies):
     assert_unit_rows(Z, rows.shape)
     np.testing.assert_array_equal(e.transform(rows), Z)
     assert_unit_rows(e.transform(X, reference=rows), X.shape)
-    if "model" not in settings:
-        assert len(np.unique(Z, axis=0)) <= (things if things > 1 else len(rows))
+
+
+def test_near_copies_keep_what_distinguishes_them():
+    rng = np.random.default_rng(0)
+    families = rng.standard_normal((40, 1, 64)) / 8
+    classes = (families + 0.12 * rng.standard_normal((40, 4, 64)) / 8).reshape(160, 64)
+    y = np.arange(160).repeat(5)
+    X = classes[y] + 0.04 * rng.standard_normal((800, 64)) / 8
+    Z = quiet().fit_transform(X)
+    assert kf.metrics.mean_average_precision(Z, y) > 0.99, "classes as near as copies are told apart"
 
 
 def test_a_few_near_copies_take_no_second_search(monkeypatch):

@@ -46,7 +46,7 @@ def test_re_ranking_enhanced_features_is_what_band_does(tiny, labelled, few_step
     train, test = tiny.train, tiny.test
     enhancer = kf.GraphEnhancer(k=8, show_progress=False)
     enhancer.fit(train, train.labels) if labelled else enhancer.fit(test)
-    query, gallery = test.features[test.query], test.features[~test.query]
+    query, gallery = test.take(test.query), test.take(~test.query)
     class_k = {} if labelled else dict(class_k=8)
     band = kf.rerank.band(query, gallery, "kr", enhancer=enhancer, top=None, **class_k)
     assert {name: band.settings[name] for name in row.chosen} == row.chosen
@@ -97,6 +97,7 @@ def test_every_row_of_the_paper_is_in_the_table(name):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::kinfolk.enhance.KeptTrainingFreeWarning")  # the page says when that is
 def test_the_page_for_users_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "reid.md").read_text()

@@ -16,7 +16,9 @@ from safetensors.torch import save_file as save_torch
 
 import kinfolk
 from kinfolk._core.errors import InputError
+from kinfolk.enhance import graph_enhancer
 from kinfolk.formats.model_folder import group, load_model, save_model
+from kinfolk.neighbors import copies
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -95,10 +97,16 @@ def test_a_group_of_tensors():
     assert found.keys() == {"x", "y.z"}
 
 
-def test_a_model_of_version_0_1_gives_the_same_features():
-    """The folder and the features it made were written by kinfolk 0.1 (commit c42d673): GraphEnhancer().fit(X)."""
+def test_a_model_of_version_0_1_gives_the_same_features(monkeypatch):
+    """The folder and the features it made were written by kinfolk 0.1 (commit c42d673): GraphEnhancer().fit(X).
+
+    At the k that 0.1 chose and with near copies as rows of their own: both are the program's, not the model's.
+    """
+    monkeypatch.setattr(copies, "SHARE_OF_DISTANCE", 0.0)
     with np.load(DATA / "model-0.1.npz") as example:
-        enhanced = kinfolk.GraphEnhancer.load(DATA / "model-0.1").transform(example["features"])
+        e = kinfolk.GraphEnhancer.load(DATA / "model-0.1")
+        monkeypatch.setattr(graph_enhancer, "k_for_features", lambda *_: e.k_)
+        enhanced = e.transform(example["features"])
         np.testing.assert_allclose(enhanced, example["expected"], atol=2e-6)
 
 

@@ -24,7 +24,7 @@ def test_bursts_are_found_and_others_are_not_joined():
     first, which, distance = near_copies(g.indices, g.similarities)
     assert (which[len(fs) :] == which[copied]).all()
     assert len(np.unique(which[: len(fs)])) > 0.98 * len(fs)  # the set has a few of its own
-    assert first.tolist() == np.unique(which, return_index=True)[1].tolist()
+    assert which[first].tolist() == list(range(len(first)))
     far = np.sqrt(2 - 2 * g.similarities[:, -1])
     assert distance == pytest.approx(SHARE_OF_DISTANCE * np.median(far), rel=1e-4)
     free = np.ones(len(g), dtype=bool)
@@ -56,6 +56,21 @@ def test_without_near_copies_a_graph_is_that_of_what_the_rows_show():
     assert without_near_copies(g) is g
     twice = without_near_copies(kf.knn_graph(np.concatenate([X, X[:5]]), 40, show_progress=False))
     assert len(twice) == 90
-    np.testing.assert_array_equal(twice.indices, g.indices[:, : twice.k])
+    sums = (np.sort(some.similarities[:, : twice.k].sum(axis=1)) for some in (twice, g))
+    np.testing.assert_allclose(*sums, atol=1e-4)
     equal = kf.knn_graph(np.ones((30, 4)), 10, show_progress=False)
     assert without_near_copies(equal) is equal
+
+
+def test_the_ends_of_a_chain_are_no_copies_where_rows_are_known():
+    turns = np.linspace(0, np.pi / 2, 25)[:, None]
+    L = np.random.default_rng(0).standard_normal((150, 64))
+    L /= np.linalg.norm(L, axis=1, keepdims=True)
+    X = np.r_[L[2:], np.cos(turns) * L[:1] + np.sin(turns) * L[1:2]].astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    g = kf.knn_graph(X, NEIGHBORS, show_progress=False)
+    chained = near_copies(g.indices, g.similarities)[1]
+    assert chained[148] == chained[-1]
+    first, which, distance = near_copies(g.indices, g.similarities, X=X)
+    assert which[148] != which[-1]
+    assert np.linalg.norm(X - X[first[which]], axis=1).max() <= distance + 1e-6

@@ -80,8 +80,8 @@ class Kin(Clusterer):
     Parameters
     ----------
     enhancer : "auto": enhance without labels; None: take the features as they are; or a fitted GraphEnhancer, whose
-        features are used. A FeatureSet that is marked as enhanced is
-        never enhanced again.
+        metric and k are used, or of an encoder its features. A FeatureSet that is marked as enhanced is never enhanced
+        again.
     must_link, cannot_link : pairs of rows (m, 2) that are in one cluster, and that are not, at every cut. What follows
         from them holds too; a contradiction is refused.
     max_size : no cluster gets larger.
@@ -131,6 +131,7 @@ class Kin(Clusterer):
     _tree: Tree
     _distinct: Distinct
     _cameras: Cameras | None
+    _by_metric: bool
 
     def cut(self, probability: float = EVEN_ODDS) -> NDArray[np.int64]:
         """Return finer or coarser clusters: those whose parts were merged with at least this probability.
@@ -159,7 +160,7 @@ class Kin(Clusterer):
         X : features (m, d).
         """
         check_is_fitted(self, "labels_")
-        new = self._without_cameras(unit_rows(self._new_rows(X)), X)
+        new = self._mapped(unit_rows(self._new_rows(X)), X)
         known = self._distinct
         nearest = knn_graph(UnitRows(known.unit), 1, queries=UnitRows(new), show_progress=False)
         copies = 2 - 2 * nearest.similarities[:, 0] <= self._copy_distance**2
@@ -188,7 +189,7 @@ class Kin(Clusterer):
     def _check_settings(self) -> None:
         super()._check_settings()
         fitted = isinstance(self.enhancer, GraphEnhancer)
-        if not (fitted or self.enhancer is None or self.enhancer == "auto"):
+        if not (fitted or self.enhancer is None or (isinstance(self.enhancer, str) and self.enhancer == "auto")):
             raise InputError(f'enhancer must be "auto", None or a fitted GraphEnhancer, not {self.enhancer!r}')
 
     def _remember(self, X: Matrix, matrix: NDArray[Any]) -> None:
@@ -200,7 +201,7 @@ class Kin(Clusterer):
         self._known = read_constraints(rows_of(X), self.must_link, self.cannot_link)
         if self.max_size is not None and (np.bincount(self._known.together) > self.max_size).any():
             raise InputError(f"must_link joins more than max_size={self.max_size} rows: one of them must give way")
-        self._cameras = None
+        self._cameras, self._by_metric = None, False
         super()._fit(X)
         if len(self.labels_) == 1:
             self._copy_distance = ROUNDING
@@ -214,8 +215,12 @@ class Kin(Clusterer):
         enhancer = None if isinstance(X, FeatureSet) and X.enhanced else self.enhancer
         cameras = X.cameras if isinstance(X, FeatureSet) and enhancer is not None else None
         self._cameras = cameras_of(unit, cameras)
-        unit = self._without_cameras(unit, X)
-        seen = survey_of(unit, self._known, enhancer, self.random_state)
+        self._by_metric = _has_metric(enhancer)
+        k = None
+        if isinstance(enhancer, GraphEnhancer) and self._by_metric:
+            k, enhancer = None if enhancer.k == "auto" else int(enhancer.k), "auto"
+        unit = self._mapped(unit, X)
+        seen = survey_of(unit, self._known, enhancer, self.random_state, k)
         if seen is None:
             self._copy_distance = ROUNDING
             self._all_copies(unit)
@@ -230,16 +235,22 @@ class Kin(Clusterer):
             raw, enhanced = whole(seen.unit, g.indices, seen.near), seen.spaces.neighbors.get(made.ENHANCED, g.indices)
             sure = membership(raw, whole(Z, enhanced, seen.spaces.similarities), seen.halves, clusters, below_best)
         labels = by_size(self._tree.cut(EVEN_ODDS))
-        self.probabilities_ = sure.probability[seen.copy_of]
+        alone = np.bincount(labels)[labels] == 1  # also by max_size
+        self.probabilities_ = np.where(alone, np.float32(1), sure.probability[seen.copy_of])
         number = labels[seen.rows][np.unique(clusters, return_index=True)[1]]
         self.second_ = np.append(number, -1)[sure.second][seen.copy_of]
         return labels
 
-    def _without_cameras(self, unit: NDArray[np.float32], X: Matrix | NeighborGraph) -> NDArray[np.float32]:
-        """Return rows (n, d) of length one without what their cameras were found to add in the fit."""
-        if self._cameras is None or not isinstance(X, FeatureSet) or X.cameras is None:
-            return unit
-        return of_length_one(self._cameras.without(unit, X.cameras), unit)
+    def _mapped(self, unit: NDArray[np.float32], X: Matrix | NeighborGraph) -> NDArray[np.float32]:
+        """Return rows (n, d) of length one as they are compared: without what cameras add, by a metric if there is one.
+
+        What cameras add was found in the fit.
+        """
+        if self._cameras is not None and isinstance(X, FeatureSet) and X.cameras is not None:
+            unit = of_length_one(self._cameras.without(unit, X.cameras), unit)
+        if self._by_metric and isinstance(self.enhancer, GraphEnhancer):
+            unit = self.enhancer.mapped(UnitRows(unit))
+        return unit
 
     def _all_copies(self, unit: NDArray[np.float32]) -> None:
         """Keep that all rows (n, d) show one thing."""
@@ -288,3 +299,11 @@ class Kin(Clusterer):
             labels = kept_apart(X, labels, seen.known, height_of_cut(*parts))
             parts = tree_through(X, neighbors, labels, together=together, apart=apart)
         return labels, *parts
+
+
+def _has_metric(enhancer: GraphEnhancer | Literal["auto"] | None) -> bool:
+    """Tell whether an enhancer is fitted and moves rows by a metric before the kinship network sees them."""
+    if not isinstance(enhancer, GraphEnhancer):
+        return False
+    check_is_fitted(enhancer)
+    return enhancer.encoder_ is None and enhancer.pretrained

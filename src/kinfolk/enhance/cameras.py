@@ -1,6 +1,6 @@
 r"""What each camera adds to its pictures, taken away: light, height and background make strangers look alike.
 
-    x' = x - mu - s_c (mu_c - mu),     s_c = n_c / (n_c + 20),     rows of length one again afterwards
+    x' = x - mu - s_c (mu_c - mu),     s_c = n_c / (n_c + 100),     rows of length one again afterwards
 
 mu: the mean of all n rows; mu_c, n_c: the mean and the number of those of camera c. Where each camera sees things of
 its own, mu_c is what these look like and must stay. So it is taken away only where cameras see the same things: the ten
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kinfolk.features import UnitRows
 from kinfolk.neighbors import knn_graph
 
-FEW_ROWS = 20  # of a camera: from there on its mean is more its own than that of what it happened to see
+FEW_ROWS = 100  # of a camera: with fewer its mean is that of the few things it happened to see
 NEAREST, SAMPLE_ROWS = 10, 1000
 AS_OFTEN = 0.25  # re-ID sets have 0.7 to 0.9, cameras with things of their own nearly 0
 

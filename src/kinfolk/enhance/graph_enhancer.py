@@ -37,7 +37,6 @@ from kinfolk.kinship.choose_k import (
 from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph, knn_graph
-from kinfolk.neighbors.copies import NEIGHBORS as COPIES_AMONG
 from kinfolk.neighbors.copies import graph_among, near_copies
 from kinfolk.neighbors.search import Method
 
@@ -211,6 +210,15 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             with stage("enhancing", self.show_progress):
                 return self._enhance(rows, self._propagation(nearest_scale), g)
 
+    def mapped(self, X: Matrix) -> NDArray[np.float32]:
+        """Return rows (n, d) of length one less the mean of the fit, by the metric that labels taught, not propagated.
+
+        >>> GraphEnhancer(k=2).fit(np.eye(5) + 0.1).mapped(np.eye(5) + 0.1).shape
+        (5, 5)
+        """
+        check_is_fitted(self)
+        return apply_metric(self._centred(X, "X"), self.metric_)
+
     def subgraphs(self, X: Matrix) -> tuple[NDArray[np.float32], NDArray[np.integer]]:
         """Return what `transform` starts from: rows (n, d) of length one, and the k nearest of each.
 
@@ -372,26 +380,24 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         for _ in range(propagation.hops):
             Z = propagate(weights, mapped.indices, Z, Z)
         Z = of_length_one(Z)
-        return Z if len(Z) == len(rows) else Z[which]
+        if len(Z) == len(rows):
+            return Z
+        own = apply_metric(rows, self.metric_) - X[which]  # what a copy has of its own goes with it
+        return of_length_one(Z[which] + own, Z[which])
 
     def _distinct(
         self, rows: NDArray[np.float32], g: NeighborGraph
     ) -> tuple[NDArray[np.float32], NeighborGraph, NDArray[np.int64]]:
         """Return rows (m, d) without near copies, their graph, and which of them each of (n, d) shows, (n,).
 
-        Copies would fill each other's neighbourhoods, and a row would be a mean of nothing else. The most central one
-        stays, so that the order of the rows does not matter. g: the graph of all.
+        Copies would fill each other's neighbourhoods, and a row would be a mean of nothing else. g: the graph of all.
         """
-        near = g.restrict(min(g.k, COPIES_AMONG))
-        shown, which, _ = near_copies(near.indices, near.similarities)
+        shown, which, _ = near_copies(g.indices, g.similarities, X=rows)
         if not 1 < len(shown) < len(rows):
             return rows, g, np.arange(len(rows))
-        order = np.argsort(near.similarities.sum(axis=1), kind="stable")
-        shown[which[order]] = order  # of several that are written the last one stays
-        distinct, which = np.unique(shown[which], return_inverse=True)
         # a graph to choose k on is far wider than the k that is chosen; one for a given k is just wide enough
-        fewest = min(g.k // 2 if self.k == "auto" else g.k, len(distinct) - 1)
-        return rows[distinct], graph_among(g, distinct, fewest) or self._graph(rows[distinct]), which
+        fewest = min(g.k // 2 if self.k == "auto" else g.k, len(shown) - 1)
+        return rows[shown], graph_among(g, shown, fewest) or self._graph(rows[shown]), which
 
     def _enhance_against(
         self, rows: NDArray[np.float32], known_rows: NDArray[np.float32], propagation: Propagation

@@ -37,28 +37,38 @@ def without_near_copies(g: NeighborGraph) -> NeighborGraph:
 
 
 def near_copies(
-    indices: NDArray[np.int32], similarities: NDArray[np.float32], free: NDArray[np.bool_] | None = None
+    indices: NDArray[np.int32],
+    similarities: NDArray[np.float32],
+    free: NDArray[np.bool_] | None = None,
+    X: NDArray[np.float32] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
     """Return the rows, (m,), which of them each row shows, (n,), and up to which distance two rows count as copies.
 
+    Of the copies of one thing the most central one stays, so that the order of the rows does not matter.
+
     Shapes: indices, similarities (n, k) of 64 neighbours, or fewer in a smaller set; free (n,) which rows may count as
-    copies of others; None: all.
+    copies of others, None: all; X (n, d) the rows of length one: with them a row at the end of a chain that is not near
+    to the one that stays is no copy of it.
 
     >>> near_copies(np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1, 0.5], [1, 0.5], [0.5, 0.4]]))[1]
     array([0, 0, 1])
     """
-    far = np.sqrt(np.maximum(2 - 2 * similarities[:, :NEIGHBORS].min(axis=1), 0))
+    near = np.asarray(similarities[:, :NEIGHBORS])
+    far = np.sqrt(np.maximum(2 - 2 * near.min(axis=1), 0))
     distance = max(SHARE_OF_DISTANCE * float(np.median(far)), ROUNDING)
-    row, place = np.nonzero(2 - 2 * similarities <= distance**2)
+    row, place = np.nonzero(2 - 2 * near <= distance**2)
     other = np.asarray(indices)[row, place]
     if free is not None:
         both = free[row] & free[other]
         row, other = row[both], other[both]
     n = len(indices)
     _, things = connected_components(coo_array((np.ones(len(row), dtype=bool), (row, other)), (n, n)), directed=False)
-    _, seen = np.unique(things, return_index=True)
-    first = np.sort(seen)
-    which = np.searchsorted(first, seen[things])
+    order = np.argsort(near.sum(axis=1), kind="stable")[::-1]
+    shown = order[np.unique(things[order], return_index=True)[1]][things]
+    if X is not None:
+        apart = 2 - 2 * np.einsum("ij,ij->i", X, X[shown]) > max(distance, ROUNDING) ** 2
+        shown = np.where(apart, np.arange(n), shown)
+    first, which = np.unique(shown, return_inverse=True)
     return first, which.astype(np.int64, copy=False), distance
 
 

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from kinfolk._core.checks import check_choice
 from kinfolk.enhance import GraphEnhancer
-from kinfolk.features import Matrix, UnitRows, refuse_enhanced
+from kinfolk.features import FeatureSet, Matrix, UnitRows, refuse_enhanced
 from kinfolk.rerank._pool import Pool
 from kinfolk.rerank._ranking import TOP, Ranking, Watch
 from kinfolk.rerank._settings import neighbors_and_k
@@ -45,6 +47,8 @@ def band(
 ) -> Ranking:
     """Enhance queries and gallery on their common graph, then rank by cosine, "qe", "lbr", "kr" or "ecn".
 
+    What each camera adds is taken away first where both are FeatureSets that know their cameras.
+
     Parameters
     ----------
     query, gallery : features (nq, d) and (ng, d).
@@ -73,7 +77,7 @@ def band(
     for features in (query, gallery):
         refuse_enhanced(features)
     pool = Pool(query, gallery, show_progress)
-    rows, label_free = UnitRows(pool.unit), enhancer is None
+    rows, label_free = _with_cameras(pool, query, gallery), enhancer is None
     if enhancer is None:
         enhancer = GraphEnhancer(random_state=random_state, show_progress=show_progress)
         Z = enhancer.fit_transform(rows)
@@ -85,3 +89,9 @@ def band(
     enhanced = UnitRows(Z[: pool.n_queries]), UnitRows(Z[pool.n_queries :])
     ranking = METHODS[then](*enhanced, top=top, show_progress=show_progress, watch=watch, **settings)
     return replace(ranking, settings=dict(ranking.settings, enhancer_k=enhancer.k_))
+
+
+def _with_cameras(pool: Pool, query: Matrix, gallery: Matrix) -> FeatureSet | UnitRows:
+    """Return the rows of both, with their cameras where both know them."""
+    cameras = [rows.cameras for rows in (query, gallery) if isinstance(rows, FeatureSet) and rows.cameras is not None]
+    return FeatureSet(pool.unit, cameras=np.concatenate(cameras)) if len(cameras) == 2 else UnitRows(pool.unit)

@@ -60,7 +60,7 @@ class Spaces(NamedTuple):
     def nearest(self, k: int) -> NeighborGraph:
         """Return the graph of the k nearest by the best features."""
         if ENHANCED not in self.features:
-            return self.graph.restrict(k)
+            return self.graph.restrict(min(k, self.graph.k))
         return ranked(self.best, self.graph, k, max(k, self._window()))
 
     def _window(self) -> int:
@@ -98,16 +98,17 @@ def spaces_of(
     g: NeighborGraph,
     enhancer: GraphEnhancer | None,
     seed: int,
+    k: int | None = None,
 ) -> Spaces:
     """Return all spaces of rows (n, d) of length one; C (n, d): the rows less their mean; g: the graph of C.
 
-    enhancer: a fitted one instead of the propagation.
+    enhancer: a fitted one instead of the propagation; k: of the propagation, chosen unless it is given.
     """
     if enhancer is not None:
         Z = enhancer.transform(UnitRows(unit), nearest_scale=False)
         return _spaces(C, Z, Z, g, mean, 0)
     net = KinshipNetwork.shipped()
-    k = k_for_features(net, g, seed)
+    k = k_for_features(net, g, seed) if k is None else min(k, g.k)
     weights = attention_weights(Propagation(nearest=False), net, g, k)
     Z = few = C
     for hop in range(1, HOPS[ENHANCED] + 1):

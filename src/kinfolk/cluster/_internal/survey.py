@@ -77,10 +77,11 @@ def survey_of(
     known: Constraints | None = None,
     enhancer: GraphEnhancer | Literal["auto"] | None = "auto",
     seed: int = 0,
+    k: int | None = None,
 ) -> Survey | None:
     """Return the survey of rows (n, d) of length one; None where all are copies of one.
 
-    enhancer: as in Kin; None: the rows are taken as they are.
+    enhancer: as in Kin; None: the rows are taken as they are. k: of the propagation, chosen unless it is given.
     """
     known = read_constraints(len(unit)) if known is None else known
     rows, copy_of = exact_copies(unit, known)
@@ -93,7 +94,7 @@ def survey_of(
     C = centred(X, mean)
     g = search(C, seed)
     near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
-    first, which, distance = near_copies(g.indices, near, free_rows(inner))
+    first, which, distance = near_copies(g.indices[:, :SCENE_NEIGHBORS], near, free_rows(inner), X)
     if len(first) == 1:
         return None
     if len(first) < len(rows):
@@ -103,7 +104,7 @@ def survey_of(
         near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
     with stage("enhancing"):
         fitted = enhancer if isinstance(enhancer, GraphEnhancer) else None
-        spaces = only_given(C, mean, g) if enhancer is None else spaces_of(X, C, mean, g, fitted, seed)
+        spaces = only_given(C, mean, g) if enhancer is None else spaces_of(X, C, mean, g, fitted, seed, k)
     with stage("building trees"):
         merges, cuts = _trees(spaces)
         halves = _halves(spaces)
