@@ -97,7 +97,7 @@ class Kin(Clusterer):
     medoids_ : (n_clusters_,) the row of each cluster that is nearest to its mean direction.
     features_ : the features given.
 
-    Works on features only. Memory: the graph of up to 256 neighbours, 16 bytes for each of its edges that is likely,
+    Works on features only. Memory: the graph of up to 240 neighbours, 16 bytes for each of its edges that is likely,
     and about ten copies of the features.
 
     Examples

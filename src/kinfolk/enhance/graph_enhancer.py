@@ -89,7 +89,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     scores_ : mean average precision on held-back identities, of the label-free and the trained form.
     class_size_ : mean class size of a labelled row; None without labels.
 
-    Memory of `propagate`: the graph (8 bytes an edge of up to 384), 4 bytes an attended edge, 3 copies of the features;
+    Memory of `propagate`: the graph (8 bytes an edge of up to 240), 4 bytes an attended edge, 3 copies of the features;
     with near copies among the rows, three graphs and 4 copies of the features.
 
     Examples

@@ -26,7 +26,20 @@ from kinfolk.neighbors.copies import without_near_copies
 from kinfolk.similarity.closure import most_closed
 
 CLOSURE_KS = (5, 10, 20, 40, 80, 160, 320)
-CANDIDATES = (3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96, 136, 192)
+CANDIDATES = (
+    3,
+    4,
+    6,
+    8,
+    12,
+    17,
+    24,
+    34,
+    48,
+    68,
+    96,
+    120,
+)  # 68 to 192 at the end are level; 120 is the largest k of the paper
 SMALLEST_CANDIDATE = 2  # for features only: classes of three
 FEWEST_ROWS = 60  # of a ranking; below it the curves are too rough to read
 K_OF_FEW_ROWS = 4
@@ -73,7 +86,7 @@ def neighbors_to_choose(n: int) -> int:
     """Return how many neighbours a graph of n rows needs so that k can be chosen on it.
 
     >>> neighbors_to_choose(10), neighbors_to_choose(5000)
-    (6, 384)
+    (6, 240)
     """
     return max(1, min(WINDOW * candidate_ks(n)[-1], n - 1))
 

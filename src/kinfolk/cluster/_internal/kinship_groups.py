@@ -16,7 +16,7 @@ from kinfolk.kinship.edge_probabilities import UNLIKELY, probability_blocks
 from kinfolk.kinship.edge_tests import WINDOW
 from kinfolk.neighbors import NeighborGraph
 
-LARGEST_K = 128  # windows of 256: larger classes are found by trees
+LARGEST_K = 120  # windows of 240: larger classes are found by trees
 EVEN_ODDS = 0.5
 SHARE_OF_SIZE = 0.7  # classes differ in size, and one k serves all; half and whole are level on the training parts
 

@@ -28,7 +28,6 @@ from kinfolk.neighbors import NeighborGraph, knn_graph
 SCENE_NEIGHBORS = 64  # that scenes and near copies read
 TREE_NEIGHBORS = 15  # that trees read
 REACH = 4  # in k: how far down the list of C the neighbours by Z are looked for
-MOST_NEIGHBORS = 256  # of a row: k up to 128 for features and groups; trees find larger classes
 EXACT_BUDGET = 4e11  # multiplications and additions of the whole search, above which it is approximate
 RECALL = 0.9  # then: many neighbours vouch for a row, one in ten may be missing
 
@@ -85,7 +84,7 @@ def centred(unit: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.
 def search(C: NDArray[np.float32], seed: int) -> NeighborGraph:
     """Return the graph of as many neighbours as k may be chosen from, approximate for large sets."""
     n, d = C.shape
-    wanted = min(n - 1, max(min(neighbors_to_choose(n), MOST_NEIGHBORS), SCENE_NEIGHBORS))
+    wanted = min(n - 1, max(neighbors_to_choose(n), SCENE_NEIGHBORS))
     if 2.0 * n * n * d <= EXACT_BUDGET:
         return knn_graph(UnitRows(C), wanted, method="exact", seed=seed)
     return knn_graph(UnitRows(C), wanted, method="ivf", recall=RECALL, seed=seed)
