@@ -26,7 +26,7 @@ from kinfolk.neighbors.copies import without_near_copies
 from kinfolk.similarity.closure import most_closed
 
 CLOSURE_KS = (5, 10, 20, 40, 80, 160, 320)
-CANDIDATES = (
+CANDIDATES = (3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96, 120)  # 68 to 192 at the end are level; 120 is the paper's largest
     3,
     4,
     6,
