@@ -27,19 +27,6 @@ from kinfolk.similarity.closure import most_closed
 
 CLOSURE_KS = (5, 10, 20, 40, 80, 160, 320)
 CANDIDATES = (3, 4, 6, 8, 12, 17, 24, 34, 48, 68, 96, 120)  # 68 to 192 at the end are level; 120 is the paper's largest
-    3,
-    4,
-    6,
-    8,
-    12,
-    17,
-    24,
-    34,
-    48,
-    68,
-    96,
-    120,
-)  # 68 to 192 at the end are level; 120 is the largest k of the paper
 SMALLEST_CANDIDATE = 2  # for features only: classes of three
 FEWEST_ROWS = 60  # of a ranking; below it the curves are too rough to read
 K_OF_FEW_ROWS = 4
