@@ -3,8 +3,8 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels, classes of any si
 0. Near copies are one row (`kinfolk.neighbors.copies`), what the user knows is read
    (`kinfolk.cluster._internal.constraints`).
 1. What each camera adds is taken away, where cameras are known (`kinfolk.enhance.cameras`). One search for neighbours;
-   features are enhanced without labels (`kinfolk.cluster._internal.spaces`), unless they are
-   already (`FeatureSet.enhanced`).
+   features are enhanced without labels (`kinfolk.cluster._internal.spaces`), unless they are already
+   (`FeatureSet.enhanced`).
 2. Candidates are made (`kinfolk.cluster._internal.candidates`): cuts of the average-linkage trees of the given
    features, of the enhanced ones and of both; then the groups of the kinship graph, whose k follows the size of the
    clusters of the best cut.
@@ -213,7 +213,8 @@ class Kin(Clusterer):
     def _cluster(self, X: Matrix | NeighborGraph) -> NDArray[np.integer]:
         unit = self._unit(X)
         enhancer = None if isinstance(X, FeatureSet) and X.enhanced else self.enhancer
-        cameras = X.cameras if isinstance(X, FeatureSet) and enhancer is not None else None
+        as_given = enhancer is None or getattr(enhancer, "recipe", "fast") == "paper"  # whose features know no cameras
+        cameras = X.cameras if isinstance(X, FeatureSet) and not as_given else None
         self._cameras = cameras_of(unit, cameras)
         self._by_metric = _has_metric(enhancer)
         k = None

@@ -2,6 +2,8 @@ r"""Near copies: rows so much nearer to each other than neighbours are that they
 
     |x_i - x_j| <= 0.2 median over rows of the distance to the 64th neighbour,     closed by chains of such pairs
 
+The most central row of a chain stays; where the rows are known, one that is not as near to it is no copy.
+
 Bursts of photos and placeholders fill each other's neighbourhoods, and their number would pass for the size of a class.
 Where classes are larger than 64 rows the 64th neighbour is kin itself, and still the limit is far below the distance of
 two rows of a class, unless they are copies.
