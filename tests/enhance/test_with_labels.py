@@ -9,7 +9,7 @@ import torch
 import kinfolk as kf
 from kinfolk._core.threads import thread_count
 from kinfolk.enhance import with_labels as fast
-from kinfolk.enhance.propagation import Propagation
+from kinfolk.enhance.propagation import Propagation, propagate
 from kinfolk.enhance.with_labels import Chosen, LabelledGraph, apply_metric, fit_with_labels
 from kinfolk.features import unit_rows
 from kinfolk.kinship import KinshipNetwork
@@ -111,7 +111,7 @@ def test_scores_after_each_hop_are_those_of_the_enhanced_rows():
     weights = fast.attention_weights(Propagation(), KinshipNetwork.shipped(), evaluation.graph, 20)
     Z = X
     for hops in (1, 2, 3):
-        Z = fast.propagate(weights, evaluation.graph.indices, Z, Z)
+        Z = propagate(weights, evaluation.graph.indices, Z, Z)
         score = evaluation.precision(20, Propagation(hops=hops))
         assert score == pytest.approx(mean_average_precision(Z, y, n_queries=min(1500, len(y))), abs=1e-6)
     assert evaluation.precision(28, Propagation(hops=1)) != evaluation.precision(20, Propagation(hops=1))

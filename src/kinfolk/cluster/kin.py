@@ -177,6 +177,7 @@ class Kin(Clusterer):
         if spaces is None:
             return new
         C = centred(new, spaces.mean)
+        C = C if spaces.learned is None else spaces.learned.of(C)
         if source == made.RAW:
             return C
         hops = made.HOPS[source]

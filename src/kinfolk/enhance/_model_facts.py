@@ -48,6 +48,7 @@ class PropagationFacts(Facts):
     one_way: Annotated[float, Field(gt=0, le=1)]
     hops: Hops
     nearest: bool
+    distilled: bool = False  # models of 0.1 do not say
 
 
 class EncoderFacts(Facts):

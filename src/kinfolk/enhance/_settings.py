@@ -70,7 +70,8 @@ def first_propagation(e: GraphEnhancer) -> Propagation:
     theta_s = 15.0 if attention == "self" else 0.0
     many_tests = e.pretrained and attention in ("quartet", "band")
     hops = Propagation.hops if many_tests else FEW_TESTS_HOPS
-    return Propagation(attention=attention, theta_s=theta_s, hops=hops if e.hops is None else e.hops)
+    hops = hops if e.hops is None else e.hops
+    return Propagation(attention=attention, theta_s=theta_s, hops=hops, distilled=many_tests)
 
 
 def encoder_config(e: GraphEnhancer, in_dim: int, k: int, init: Literal["random", "identity"]) -> EncoderConfig:

@@ -23,7 +23,8 @@ from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
 from kinfolk.enhance._saving import load_enhancer, save_enhancer
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
 from kinfolk.enhance.cameras import cameras_of
-from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights
+from kinfolk.enhance.distillation import Distilled, distil, k_to_learn_from, strength
+from kinfolk.enhance.propagation import Propagation, after_hops, attention_weights, propagate, training_free_weights
 from kinfolk.enhance.with_labels import apply_metric
 from kinfolk.features import FeatureSet, Matrix, UnitRows, as_matrix, refuse_enhanced, unit_rows
 from kinfolk.kinship import choose_k
@@ -38,6 +39,7 @@ from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.neighbors.copies import graph_among, near_copies
+from kinfolk.neighbors.ranked import ranked
 from kinfolk.neighbors.search import Method
 
 if TYPE_CHECKING:
@@ -375,15 +377,33 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = apply_metric(distinct, self.metric_)
         mapped = plain if self.metric_ is None else self._graph(X)
         k = self._k_for(mapped, plain, fitted=g is not None)
-        weights = self._weights(propagation, X, mapped, k)
-        Z = X
-        for _ in range(propagation.hops):
-            Z = propagate(weights, mapped.indices, Z, Z)
-        Z = of_length_one(Z)
+        learned, Z = self._propagated(propagation, X, mapped, k)
         if len(Z) == len(rows):
             return Z
-        own = apply_metric(rows, self.metric_) - X[which]  # what a copy has of its own goes with it
+        own, shown = apply_metric(rows, self.metric_), X
+        if learned is not None:
+            own, shown = learned.of(own), learned.rows
+        own = own - shown[which]  # what a copy has of its own goes with it
         return of_length_one(Z[which] + own, Z[which])
+
+    def _propagated(
+        self, propagation: Propagation, X: NDArray[np.float32], g: NeighborGraph, k: int
+    ) -> tuple[Distilled | None, NDArray[np.float32]]:
+        """Return the map that was learned on the way, if one was, and rows X (n, d) of length one after the hops."""
+        learned = self._distilled(propagation, X, g, k)
+        if learned is not None:
+            X, g = learned.rows, ranked(learned.rows, g, window_of(k), g.k)
+        weights = self._weights(propagation, X, g, k)
+        return learned, of_length_one(after_hops(propagation.hops, weights, g.indices, X))
+
+    def _distilled(
+        self, propagation: Propagation, X: NDArray[np.float32], g: NeighborGraph, k: int
+    ) -> Distilled | None:
+        if not (propagation.distilled and strength(*X.shape)):
+            return None
+        weights = self._weights(propagation, X, g, k_to_learn_from(k))
+        Z = of_length_one(after_hops(propagation.hops, weights, g.indices, X))
+        return distil(X, Z, g.indices, self.random_state)
 
     def _distinct(
         self, rows: NDArray[np.float32], g: NeighborGraph
@@ -415,6 +435,10 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         g = plain if self.metric_ is None else self._graph(known)
         queries = self._graph(known, X)
         k = self._k_for(g, plain)
+        learned = self._distilled(propagation, known, g, k)
+        if learned is not None:
+            X, known = learned.of(X), learned.rows
+            g, queries = ranked(known, g, window_of(k), g.k), ranked(X, queries, window_of(k), queries.k, known)
         weights = self._weights(propagation, X, g, k, queries, known)
         their_weights = self._weights(propagation, known, g, k)
         Z, Z_known = X, known

@@ -39,6 +39,7 @@ class Propagation:
     """The numbers of the equation above; `attention` selects its terms, "none" is the plain mean of k neighbours.
 
     nearest: also attend at the 0.25 k scale where k <= 32; clusters do without it, because it splits classes.
+    distilled: learn a map from Z, then propagate the mapped rows (`kinfolk.enhance.distillation`).
 
     >>> Propagation().hops
     5
@@ -50,6 +51,7 @@ class Propagation:
     one_way: float = 0.2
     hops: int = 5
     nearest: bool = True
+    distilled: bool = True
 
     def __post_init__(self) -> None:
         check_choice("attention", self.attention, ATTENTIONS)
@@ -159,6 +161,19 @@ def _softmax_with_own(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     np.exp(scores, out=weights[:, 1:])
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
+
+
+def after_hops(
+    hops: int, weights: NDArray[np.float32], indices: NDArray[np.int32], X: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return A^hops X, (n, d), not of length one.
+
+    >>> after_hops(2, np.full((2, 2), 0.5, dtype=np.float32), np.array([[1], [0]]), np.eye(2, dtype=np.float32)).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    for _ in range(hops):
+        X = propagate(weights, indices, X, X)
+    return X
 
 
 @kernel(fastmath=True)

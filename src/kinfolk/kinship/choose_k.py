@@ -32,7 +32,9 @@ FEWEST_ROWS = 60  # of a ranking; below it the curves are too rough to read
 K_OF_FEW_ROWS = 4
 
 FULL_CLASS = 0.95  # features: the kin count, of 1 or its peak, up to which k is not larger than a class
-SURE = 0.9  # features: a kin count that stays below shows no classes
+SURE = (
+    0.9  # features: a kin count that stays below shows no classes; one that falls below this share and rises, families
+)
 ROWS_PER_NEIGHBOR = 40  # features: k is at most a 40th of the rows; few rows say little about the size of small classes
 
 SAME_SIZE = 2.0  # up to this ratio two k count as estimates of the same size
@@ -84,8 +86,9 @@ def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
     k is at most a 40th of the rows, and larger ones are not looked at: on sets with classes of very different sizes the
     count follows the large ones, and the rows of the small ones would become means of strangers. Features of small sets
     with few, even classes gain less by that. Where the count stays below 1, the level is 0.95 of the largest one; where
-    it stays below 0.9, nothing shows how large classes are, and k is 2. Near copies should count once
-    (`kinfolk.neighbors.copies`).
+    it stays below 0.9, nothing shows how large classes are, and k is 2. Where it falls below 0.9 of an earlier one and
+    rises as much again, the larger k count families of classes that look alike, and k ends in the valley. Near copies
+    should count once (`kinfolk.neighbors.copies`).
 
     >>> import kinfolk as kf
     >>> rows = np.eye(60).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((660, 60))  # 60 classes of eleven
@@ -96,6 +99,8 @@ def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
     ks = [k for k in (SMALLEST_CANDIDATE, *candidate_ks(len(g))) if WINDOW * k <= g.k] or [min(SMALLEST_CANDIDATE, g.k)]
     ks = ks[: int(np.searchsorted(ks, most)) + 1]  # up to the first that is too large
     counts = kin_counts(net, g, ks, seed)
+    end = _first_valley(counts) + 1
+    ks, counts = ks[:end], counts[:end]
     if counts.max() < SURE:
         return min(SMALLEST_CANDIDATE, most)
     level = FULL_CLASS * min(1, counts.max())
@@ -144,6 +149,21 @@ def k_for_labelled(classes: NDArray[np.integer]) -> int:
     25
     """
     return int(np.clip(round(mean_class_size(classes)), FEWEST_LABELLED, MOST_LABELLED))
+
+
+def _first_valley(counts: NDArray[np.float64]) -> int:
+    """Return the bottom of the first valley between higher counts (c,), or the last place without one.
+
+    >>> _first_valley(np.array([1.2, 1.3, 1.0, 0.9, 1.2])), _first_valley(np.array([1.2, 1.15, 1.2, 1.1, 0.9]))
+    (3, 4)
+    """
+    before = np.maximum.accumulate(counts)
+    after = np.maximum.accumulate(counts[::-1])[::-1]
+    inside = np.flatnonzero(counts < SURE * np.minimum(before, after))
+    if not len(inside):
+        return len(counts) - 1
+    rises = np.flatnonzero(np.diff(counts[inside[0] :]) > 0)
+    return int(inside[0] + rises[0])
 
 
 def _between(ks: list[int], counts: NDArray[np.float64], a: int, level: float) -> float:

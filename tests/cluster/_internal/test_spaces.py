@@ -1,5 +1,7 @@
 """The features Kin grows its trees in: their definitions, and neighbours among neighbours."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,22 +26,39 @@ def faces():
 def test_they_are_those_of_the_enhancer(faces):
     unit, C, _, found = faces
     for kind, hops in ((BOTH, 2), (ENHANCED, 5)):
-        e = kf.GraphEnhancer(found.k, hops=hops, show_progress=False).fit(unit)
-        Z = e.transform(unit, nearest_scale=False)
-        Z = module.side_by_side(C, Z) if kind == BOTH else Z
-        np.testing.assert_allclose(found.features[kind], Z, atol=1e-4)
+        e = kf.GraphEnhancer(hops=hops, show_progress=False).fit(unit)
+        assert e.k_ == found.k
+        e.propagation_ = replace(e.propagation_, nearest=False)
+        Z = e.transform(unit)
+        Z = module.side_by_side(found.features[RAW], Z) if kind == BOTH else Z
+        if hops == 5:  # the enhancer learns its map from as many hops as it takes
+            np.testing.assert_allclose(found.features[kind], Z, atol=1e-4)
+        assert np.einsum("nd,nd->n", found.features[kind], Z).mean() > 0.999
+    np.testing.assert_array_equal(found.features[RAW], found.learned.rows)
+    np.testing.assert_allclose(found.learned.of(C), found.learned.rows, atol=1e-6)
+
+
+def test_a_set_too_small_for_a_map_keeps_its_rows(faces):
+    unit = faces[0][:300]
+    mean = unit.mean(axis=0)
+    C = module.centred(unit, mean)
+    found = module.spaces_of(unit, C, mean, module.search(C, 0), None, 0)
+    assert found.learned is None
     np.testing.assert_array_equal(found.features[RAW], C)
+    e = kf.GraphEnhancer(show_progress=False).fit(unit)
+    np.testing.assert_allclose(found.best, e.transform(unit, nearest_scale=False), atol=1e-4)
 
 
 def test_both_have_the_mean_similarity(faces):
-    _, C, _, found = faces
+    found = faces[3]
+    C = found.features[RAW]
     Z = found.features[BOTH][:, C.shape[1] :] * np.sqrt(2)
     np.testing.assert_allclose(found.features[BOTH] @ found.features[BOTH][0], (C @ C[0] + Z @ Z[0]) / 2, atol=1e-5)
 
 
 def test_neighbours_are_the_best_of_the_window(faces):
-    _, _, g, found = faces
-    Z, k = found.best, 30
+    found = faces[3]
+    g, Z, k = found.graph, found.best, 30
     h = found.nearest(k)
     among = module.window(g, found.k)
     for row in range(0, len(Z), 31):
@@ -70,9 +89,3 @@ def test_a_large_set_is_searched_approximately(faces, monkeypatch):
     g = module.search(C, 0)
     assert g.recall >= module.RECALL
     assert len(g) == len(C)
-
-
-def test_cosines_against_products(faces):
-    _, C, g, _ = faces
-    found = module.cosines(C, g.indices[:, :7])
-    np.testing.assert_allclose(found, np.einsum("nd,nkd->nk", C, C[g.indices[:, :7]]), atol=1e-5)

@@ -20,9 +20,10 @@ from kinfolk._core.rows import of_length_one
 from kinfolk._core.threads import deal
 from kinfolk.cluster._internal.agglomerate import agglomerate
 from kinfolk.cluster._internal.candidates import Candidate, agreement, cuts
-from kinfolk.cluster._internal.spaces import TREE_NEIGHBORS, ranked
+from kinfolk.cluster._internal.spaces import TREE_NEIGHBORS
 from kinfolk.cluster._internal.views import random_rows
 from kinfolk.neighbors import NeighborGraph
+from kinfolk.neighbors.ranked import ranked
 
 NEIGHBORS = 64  # of the whole, among which a half finds its own
 AROUND = (-2.0, -1.0, 0.0, 1.0, 2.0)  # powers of two times the number of clusters at which the halves are compared

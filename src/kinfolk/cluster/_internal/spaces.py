@@ -15,15 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kinfolk._core.kernels import kernel, over_spans
 from kinfolk._core.rows import of_length_one
 from kinfolk.cluster._internal.candidates import BOTH, ENHANCED, HOPS, RAW
 from kinfolk.enhance import GraphEnhancer
-from kinfolk.enhance.propagation import Propagation, attention_weights, propagate
+from kinfolk.enhance.distillation import Distilled, distil, k_to_learn_from, strength
+from kinfolk.enhance.propagation import Propagation, after_hops, attention_weights
 from kinfolk.features import UnitRows
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_features, neighbors_to_choose
 from kinfolk.neighbors import NeighborGraph, knn_graph
+from kinfolk.neighbors.ranked import ranked
 
 SCENE_NEIGHBORS = 64  # that scenes and near copies read
 TREE_NEIGHBORS = 15  # that trees read
@@ -42,6 +43,7 @@ class Spaces(NamedTuple):
     graph : the neighbours by C that all come from.
     mean : (d,) what was subtracted from the rows.
     k : of the propagation; 0 without.
+    learned : the map of the centred rows that the features start from, where one was learned.
     """
 
     features: dict[int, NDArray[np.float32]]
@@ -50,6 +52,7 @@ class Spaces(NamedTuple):
     graph: NeighborGraph
     mean: NDArray[np.float32]
     k: int
+    learned: Distilled | None = None
 
     @property
     def best(self) -> NDArray[np.float32]:
@@ -106,14 +109,22 @@ def spaces_of(
     if enhancer is not None:
         Z = enhancer.transform(UnitRows(unit), nearest_scale=False)
         return _spaces(C, Z, Z, g, mean, 0)
-    net = KinshipNetwork.shipped()
-    k = k_for_features(net, g, seed) if k is None else min(k, g.k)
-    weights = attention_weights(Propagation(nearest=False), net, g, k)
-    Z = few = C
-    for hop in range(1, HOPS[ENHANCED] + 1):
-        Z = propagate(weights, g.indices, Z, Z)
-        few = Z if hop == HOPS[BOTH] else few
-    return _spaces(C, of_length_one(few), of_length_one(Z), g, mean, k)
+    k = k_for_features(KinshipNetwork.shipped(), g, seed) if k is None else min(k, g.k)
+    learned = None
+    if strength(*C.shape):
+        learned = distil(C, _after_hops(C, g, k_to_learn_from(k))[1], g.indices, seed)
+    if learned is not None:
+        C, g = learned.rows, ranked(learned.rows, g, g.k, g.k)
+    few, Z = _after_hops(C, g, k)
+    return _spaces(C, few, Z, g, mean, k)._replace(learned=learned)
+
+
+def _after_hops(C: NDArray[np.float32], g: NeighborGraph, k: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return rows (n, d) of length one after the hops of both features, and after all."""
+    weights = attention_weights(Propagation(nearest=False), KinshipNetwork.shipped(), g, k)
+    few = after_hops(HOPS[BOTH], weights, g.indices, C)
+    Z = after_hops(HOPS[ENHANCED] - HOPS[BOTH], weights, g.indices, few)
+    return of_length_one(few), of_length_one(Z)
 
 
 def only_given(C: NDArray[np.float32], mean: NDArray[np.float32], g: NeighborGraph) -> Spaces:
@@ -144,68 +155,3 @@ def _spaces(
     features = {RAW: C, BOTH: both, ENHANCED: Z}
     neighbors = {RAW: g.indices, BOTH: near_both.indices, ENHANCED: h.indices}
     return Spaces(features, neighbors, h.similarities, g, mean, k)
-
-
-def ranked(X: NDArray[np.float32], g: NeighborGraph, k: int, among: int) -> NeighborGraph:
-    """Return the k best of the first `among` neighbours in g, by the cosines of X (n, d) of length one.
-
-    >>> import kinfolk as kf
-    >>> X = np.eye(3, dtype=np.float32)[[0, 0, 1]]
-    >>> ranked(X, kf.knn_graph(np.eye(3) + 0.1, 2), 1, 2).indices.ravel()
-    array([1, 0, 0], dtype=int32)
-    """
-    among, k = min(among, g.k), min(k, g.k)
-    k = min(k, among)
-    n = len(X)
-    indices, similarities = np.empty((n, k), dtype=np.int32), np.empty((n, k), dtype=np.float32)
-    given = np.ascontiguousarray(g.indices[:, :among], dtype=np.int32)
-    over_spans(lambda first, last: _rank(first, last, X, given, indices, similarities), n)
-    return NeighborGraph(indices, similarities, n, g.method, g.recall)
-
-
-def cosines(X: NDArray[np.float32], indices: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Return the cosine of each row of X (n, d) of length one with its neighbours (n, k): (n, k).
-
-    >>> cosines(np.eye(2, dtype=np.float32)[[0, 0, 1]], np.array([[1, 2], [0, 2], [0, 1]], dtype=np.int32)).tolist()
-    [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
-    """
-    result = np.empty(indices.shape, dtype=np.float32)
-    given = np.ascontiguousarray(indices, dtype=np.int32)
-    over_spans(lambda first, last: _cosines(first, last, X, given, result), len(X))
-    return result
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def _cosine(X: NDArray[np.float32], i: int, j: int) -> np.float32:
-    total = np.float32(0)
-    for column in range(X.shape[1]):
-        total += X[i, column] * X[j, column]
-    return min(max(total, np.float32(-1)), np.float32(1))
-
-
-@kernel()
-def _cosines(
-    first: int, last: int, X: NDArray[np.float32], indices: NDArray[np.int32], result: NDArray[np.float32]
-) -> None:
-    for i in range(first, last):
-        for a in range(indices.shape[1]):
-            result[i, a] = _cosine(X, i, indices[i, a])
-
-
-@kernel()
-def _rank(
-    first: int,
-    last: int,
-    X: NDArray[np.float32],
-    given: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    similarities: NDArray[np.float32],
-) -> None:
-    k = indices.shape[1]
-    scores = np.empty(given.shape[1], np.float32)
-    for i in range(first, last):
-        for a in range(given.shape[1]):
-            scores[a] = -_cosine(X, i, given[i, a])
-        order = np.argsort(scores, kind="mergesort")  # stable: of equal ones the nearer by the graph first
-        for a in range(k):
-            indices[i, a], similarities[i, a] = given[i, order[a]], -scores[order[a]]

@@ -21,13 +21,15 @@ from kinfolk.cluster._internal.hierarchy import Merges
 from kinfolk.cluster._internal.judge import most_agreed, over_neighboring_cuts
 from kinfolk.cluster._internal.kin_edges import KinEdges, kin_edges
 from kinfolk.cluster._internal.kinship_groups import k_around, kinship_groups
-from kinfolk.cluster._internal.spaces import SCENE_NEIGHBORS, Spaces, centred, cosines, only_given, search, spaces_of
+from kinfolk.cluster._internal.spaces import SCENE_NEIGHBORS, Spaces, centred, only_given, search, spaces_of
 from kinfolk.cluster._internal.views import strangers_of
+from kinfolk.cluster._internal.witnesses import witnesses_of
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_features
 from kinfolk.neighbors import NeighborGraph
 from kinfolk.neighbors.copies import graph_among, near_copies
+from kinfolk.neighbors.ranked import cosines
 
 
 class Survey(NamedTuple):
@@ -48,6 +50,7 @@ class Survey(NamedTuple):
     halves: tuple[Halves, Halves]
     edges: KinEdges
     common: float
+    witnesses: list[Candidate]
     merges: dict[int, Merges]
     cuts: list[Candidate]
     seen: NDArray[np.float32]
@@ -65,7 +68,7 @@ class Survey(NamedTuple):
         best = self.cuts[most_agreed(score, self.agree)]
         with stage("testing edges and grouping"):
             groups = [self.groups(best.labels, seed)]
-        seen, agree = made.describe(groups, self.cuts, self.halves, self.edges, self.common)
+        seen, agree = made.describe(groups, self.cuts, self.halves, self.edges, self.common, self.witnesses)
         both = [*self.cuts, *groups]
         score = np.concatenate([score, judge(seen)]) - [violated(c.labels, self.known) for c in both]
         chosen = most_agreed(score, np.block([[self.agree, agree.T], [agree, np.ones((1, 1))]]))
@@ -105,13 +108,20 @@ def survey_of(
     with stage("enhancing"):
         fitted = enhancer if isinstance(enhancer, GraphEnhancer) else None
         spaces = only_given(C, mean, g) if enhancer is None else spaces_of(X, C, mean, g, fitted, seed, k)
+    g = spaces.graph
+    if spaces.learned is not None:
+        near = cosines(X, g.indices[:, :SCENE_NEIGHBORS])
     with stage("building trees"):
         merges, cuts = _trees(spaces)
         halves = _halves(spaces)
         edges = kin_edges(g, spaces.k or k_for_features(KinshipNetwork.shipped(), g, seed))
+    with stage("asking other methods"):
+        witnesses = witnesses_of(spaces, seed)
     with stage("comparing clusterings"):
-        seen, agree = made.describe(cuts, cuts, halves, edges, common)
-    return Survey(copy_of, rows, inner, X, near, spaces, halves, edges, common, merges, cuts, seen, agree, distance)
+        seen, agree = made.describe(cuts, cuts, halves, edges, common, witnesses)
+    return Survey(
+        copy_of, rows, inner, X, near, spaces, halves, edges, common, witnesses, merges, cuts, seen, agree, distance
+    )
 
 
 def _trees(spaces: Spaces) -> tuple[dict[int, Merges], list[Candidate]]:
