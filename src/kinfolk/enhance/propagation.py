@@ -168,7 +168,8 @@ def after_hops(
 ) -> NDArray[np.float32]:
     """Return A^hops X, (n, d), not of length one.
 
-    >>> after_hops(2, np.full((2, 2), 0.5, dtype=np.float32), np.array([[1], [0]]), np.eye(2, dtype=np.float32)).tolist()
+    >>> A = np.full((2, 2), 0.5, dtype=np.float32)
+    >>> after_hops(2, A, np.array([[1], [0]]), np.eye(2, dtype=np.float32)).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
     for _ in range(hops):
