@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import kinfolk as kf
-from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning, _learning, graph_enhancer, with_labels
+from kinfolk.enhance import GraphEnhancer, KeptTrainingFreeWarning, _learning, _serving, with_labels
 from kinfolk.metrics import mean_average_precision
 from kinfolk.training import metric
 
@@ -223,14 +223,6 @@ def test_near_copies_keep_what_distinguishes_them():
     X = classes[y] + 0.04 * rng.standard_normal((800, 64)) / 8
     Z = quiet().fit_transform(X)
     assert kf.metrics.mean_average_precision(Z, y) > 0.99, "classes as near as copies are told apart"
-
-
-def test_a_few_near_copies_take_no_second_search(monkeypatch):
-    searches = []
-    search = graph_enhancer.knn_graph
-    monkeypatch.setattr(graph_enhancer, "knn_graph", lambda *a, **b: searches.append(1) or search(*a, **b))
-    quiet().fit_transform(with_copies(people(), 10))
-    assert len(searches) == 1
 
 
 # ---- labels
@@ -495,21 +487,6 @@ def test_labels_with_hardly_a_pair_keep_the_training_free_form():
         assert np.array_equal(kept.transform(X), GraphEnhancer(**settings).fit(X).transform(X))
 
 
-def test_fit_transform_searches_once_and_gives_the_same_bits(monkeypatch):
-    from kinfolk.enhance import graph_enhancer as estimator
-
-    fs = kf.datasets.celeb_like(8, seed=0)
-    expected = kf.GraphEnhancer(show_progress=False).fit(fs).transform(fs)
-    searches = []
-    search = estimator.knn_graph
-    monkeypatch.setattr(estimator, "knn_graph", lambda *a, **b: searches.append(1) or search(*a, **b))
-    enhancer = kf.GraphEnhancer(show_progress=False)
-    np.testing.assert_array_equal(enhancer.fit_transform(fs), expected)
-    assert len(searches) == 1
-    held = [name for name, value in vars(enhancer).items() if isinstance(value, kf.NeighborGraph)]
-    assert not held, "a fitted enhancer holds no graph"
-
-
 @may_keep
 @pytest.mark.usefixtures("few_steps")
 def test_the_class_size_is_kept_whether_training_helped_or_not():
@@ -526,7 +503,7 @@ def test_the_class_size_is_kept_whether_training_helped_or_not():
 @pytest.mark.usefixtures("few_steps")
 def test_a_labelled_fit_searches_once_for_all_rows_and_twice_a_fold(monkeypatch, data):
     searches = []
-    for module in (graph_enhancer, _learning, with_labels, metric):
+    for module in (_serving, _learning, with_labels, metric):
         search = module.knn_graph
         monkeypatch.setattr(module, "knn_graph", lambda X, *a, f=search, **b: searches.append(len(X)) or f(X, *a, **b))
     fs = kf.datasets.celeb_like(n_identities=30, dim=16)

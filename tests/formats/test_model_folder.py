@@ -16,7 +16,7 @@ from safetensors.torch import save_file as save_torch
 
 import kinfolk
 from kinfolk._core.errors import InputError
-from kinfolk.enhance import graph_enhancer
+from kinfolk.enhance import _serving
 from kinfolk.formats.model_folder import group, load_model, save_model
 from kinfolk.neighbors import copies
 
@@ -105,7 +105,7 @@ def test_a_model_of_version_0_1_gives_the_same_features(monkeypatch):
     monkeypatch.setattr(copies, "SHARE_OF_DISTANCE", 0.0)
     with np.load(DATA / "model-0.1.npz") as example:
         e = kinfolk.GraphEnhancer.load(DATA / "model-0.1")
-        monkeypatch.setattr(graph_enhancer, "k_for_features", lambda *_: e.k_)
+        monkeypatch.setattr(_serving, "k_for_features", lambda *_: e.k_)
         enhanced = e.transform(example["features"])
         np.testing.assert_allclose(enhanced, example["expected"], atol=2e-6)
 

@@ -21,25 +21,15 @@ from kinfolk._core.rows import of_length_one
 from kinfolk._core.threads import share_threads
 from kinfolk.enhance._learning import enough_to_learn, learn, numbered_classes
 from kinfolk.enhance._saving import load_enhancer, save_enhancer
+from kinfolk.enhance._serving import choose_k_of, distinct, enhance, enhance_against, graph_of, k_for
 from kinfolk.enhance._settings import check_settings, encoder_config, first_propagation, wants_subgraphs
 from kinfolk.enhance.cameras import cameras_of
-from kinfolk.enhance.distillation import Distilled, distil, k_to_learn_from, strength
-from kinfolk.enhance.propagation import Propagation, after_hops, attention_weights, propagate, training_free_weights
+from kinfolk.enhance.propagation import Propagation
 from kinfolk.enhance.with_labels import apply_metric
 from kinfolk.features import FeatureSet, Matrix, UnitRows, as_matrix, refuse_enhanced, unit_rows
-from kinfolk.kinship import choose_k
-from kinfolk.kinship.choose_k import (
-    CANDIDATES,
-    k_after_training,
-    k_for_features,
-    mean_class_size,
-    neighbors_to_choose,
-)
-from kinfolk.kinship.edge_probabilities import window_of
+from kinfolk.kinship.choose_k import mean_class_size
 from kinfolk.kinship.network import KinshipNetwork
-from kinfolk.neighbors import NeighborGraph, knn_graph
-from kinfolk.neighbors.copies import graph_among, near_copies
-from kinfolk.neighbors.ranked import ranked
+from kinfolk.neighbors import NeighborGraph
 from kinfolk.neighbors.search import Method
 
 if TYPE_CHECKING:
@@ -195,9 +185,9 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         propagation = self._propagation(nearest_scale)
         with log_lines(self.verbose), stage("enhancing", self.show_progress):
             if reference is None:
-                return self._enhance(self._centred(X, "X"), propagation)
+                return enhance(self, self._centred(X, "X"), propagation)
             rows, known = self._centred(X, "X", reference), self._centred(reference, "the reference")
-            return self._enhance_against(rows, known, propagation)
+            return enhance_against(self, rows, known, propagation)
 
     def fit_transform(
         self, X: Matrix, y: ArrayLike | None = None, *, nearest_scale: bool = True
@@ -210,7 +200,7 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         with log_lines(self.verbose):
             rows, g = self._fit(X, y)
             with stage("enhancing", self.show_progress):
-                return self._enhance(rows, self._propagation(nearest_scale), g)
+                return enhance(self, rows, self._propagation(nearest_scale), g)
 
     def mapped(self, X: Matrix) -> NDArray[np.float32]:
         """Return rows (n, d) of length one less the mean of the fit, by the metric that labels taught, not propagated.
@@ -231,9 +221,9 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         rows = self._centred(X, "X")
         mapped = apply_metric(rows, self.metric_)
-        g = self._graph(mapped)
-        plain = g if self.metric_ is None else self._graph(rows)
-        return mapped, g.indices[:, : self._k_for(g, plain)]
+        g = graph_of(self, mapped)
+        plain = g if self.metric_ is None else graph_of(self, rows)
+        return mapped, g.indices[:, : k_for(self, g, plain)]
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the model as a folder: config.json, weights.safetensors and README.md, the model card.
@@ -283,8 +273,8 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.scores_: dict[str, float] = {}
         self.class_size_: float | None = None
         rows = of_length_one(self._without_cameras(unit, X) - self.mean_, unit)
-        g = self._graph(rows) if self.k == "auto" and self.recipe == "fast" else None
-        distinct, plain, which = (rows, None, np.arange(len(rows))) if g is None else self._distinct(rows, g)
+        g = graph_of(self, rows) if self.k == "auto" and self.recipe == "fast" else None
+        things, plain, which = (rows, None, np.arange(len(rows))) if g is None else distinct(self, rows, g)
         classes = None if labels is None else _labels_of(which, labels)
         learns = classes is not None and enough_to_learn(self, classes)
         if not learns or wants_subgraphs(self):
@@ -293,21 +283,15 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.encoder_ = self._new_encoder(learns)
         if labels is not None and classes is not None and learns:
             self.class_size_ = mean_class_size(np.unique(labels[labels >= 0], return_inverse=True)[1])
-            learn(self, distinct, classes, plain)
+            learn(self, things, classes, plain)
         self._n_features_out = self._out_dim()
         log.info("k %d, %s, by %s", self.k_, "trained" if self.trained_ else "without labels", self)
         return rows, g
 
     def _k_of_fit(self, n: int, g: NeighborGraph | None) -> int:
         if g is not None:
-            return self._choose_k(g)
+            return choose_k_of(self, g)
         return min(PAPER_K, n - 1) if self.k == "auto" else int(self.k)
-
-    def _choose_k(self, g: NeighborGraph) -> int:
-        with stage("choosing k", self.show_progress):
-            if self.pretrained:
-                return k_for_features(self.net_, g, self.random_state)
-            return choose_k(g.restrict(min(g.k, max(CANDIDATES)))) if g.k >= 5 else g.k
 
     def _new_encoder(self, labelled: bool) -> Encoder:
         """Return an encoder for features and k of the fit: the training-free form, or random where the paper trains."""
@@ -347,151 +331,6 @@ class GraphEnhancer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _propagation(self, nearest_scale: bool) -> Propagation:
         return self.propagation_ if nearest_scale else replace(self.propagation_, nearest=False)
-
-    def _graph(self, X: NDArray[np.float32], queries: NDArray[np.float32] | None = None) -> NeighborGraph:
-        """Return the graph with as many neighbours as are looked at: the largest k there may be, or the one given."""
-        if self.k != "auto":
-            wanted = window_of(int(self.k))
-        elif wants_subgraphs(self):
-            wanted = window_of(getattr(self, "k_", max(CANDIDATES)))
-        else:
-            wanted = neighbors_to_choose(len(X))
-        return knn_graph(
-            UnitRows(X),
-            k=max(1, min(wanted, len(X) - (queries is None))),
-            queries=None if queries is None else UnitRows(queries),
-            method=self.method,
-            seed=self.random_state,
-            show_progress=self.show_progress,
-        )
-
-    def _enhance(
-        self, rows: NDArray[np.float32], propagation: Propagation, g: NeighborGraph | None = None
-    ) -> NDArray[np.float32]:
-        """Return the centred rows enhanced; g: their graph where it is known."""
-        if self.encoder_ is not None:
-            return self._enhance_by_encoder(rows, g)
-        if len(rows) < 2:
-            return apply_metric(rows, self.metric_)
-        distinct, plain, which = self._distinct(rows, self._graph(rows) if g is None else g)
-        X = apply_metric(distinct, self.metric_)
-        mapped = plain if self.metric_ is None else self._graph(X)
-        k = self._k_for(mapped, plain, fitted=g is not None)
-        learned, Z = self._propagated(propagation, X, mapped, k)
-        if len(Z) == len(rows):
-            return Z
-        own, shown = apply_metric(rows, self.metric_), X
-        if learned is not None:
-            own, shown = learned.of(own), learned.rows
-        own = own - shown[which]  # what a copy has of its own goes with it
-        return of_length_one(Z[which] + own, Z[which])
-
-    def _propagated(
-        self, propagation: Propagation, X: NDArray[np.float32], g: NeighborGraph, k: int
-    ) -> tuple[Distilled | None, NDArray[np.float32]]:
-        """Return the map that was learned on the way, if one was, and rows X (n, d) of length one after the hops."""
-        learned = self._distilled(propagation, X, g, k)
-        if learned is not None:
-            X, g = learned.rows, ranked(learned.rows, g, window_of(k), g.k)
-        weights = self._weights(propagation, X, g, k)
-        return learned, of_length_one(after_hops(propagation.hops, weights, g.indices, X))
-
-    def _distilled(
-        self, propagation: Propagation, X: NDArray[np.float32], g: NeighborGraph, k: int
-    ) -> Distilled | None:
-        if not (propagation.distilled and strength(*X.shape)):
-            return None
-        weights = self._weights(propagation, X, g, k_to_learn_from(k))
-        Z = of_length_one(after_hops(propagation.hops, weights, g.indices, X))
-        return distil(X, Z, g.indices, self.random_state)
-
-    def _distinct(
-        self, rows: NDArray[np.float32], g: NeighborGraph
-    ) -> tuple[NDArray[np.float32], NeighborGraph, NDArray[np.int64]]:
-        """Return rows (m, d) without near copies, their graph, and which of them each of (n, d) shows, (n,).
-
-        Copies would fill each other's neighbourhoods, and a row would be a mean of nothing else. g: the graph of all.
-        """
-        shown, which, _ = near_copies(g.indices, g.similarities, X=rows)
-        if not 1 < len(shown) < len(rows):
-            return rows, g, np.arange(len(rows))
-        # a graph to choose k on is far wider than the k that is chosen; one for a given k is just wide enough
-        fewest = min(g.k // 2 if self.k == "auto" else g.k, len(shown) - 1)
-        return rows[shown], graph_among(g, shown, fewest) or self._graph(rows[shown]), which
-
-    def _enhance_against(
-        self, rows: NDArray[np.float32], known_rows: NDArray[np.float32], propagation: Propagation
-    ) -> NDArray[np.float32]:
-        """Return the rows enhanced by the neighbours they have in the reference."""
-        if len(known_rows) < 2:
-            raise InputError(f"a reference needs at least 2 rows, not {len(known_rows)}")
-        X = apply_metric(rows, self.metric_)
-        if self.encoder_ is not None:
-            known = apply_metric(known_rows, self.metric_)
-            g = self._graph(known)
-            return self._encode(known, self._graph(known, X).indices[:, : self._k_for(g, g)], X)
-        known_rows, plain, _ = self._distinct(known_rows, self._graph(known_rows))
-        known = apply_metric(known_rows, self.metric_)
-        g = plain if self.metric_ is None else self._graph(known)
-        queries = self._graph(known, X)
-        k = self._k_for(g, plain)
-        learned = self._distilled(propagation, known, g, k)
-        if learned is not None:
-            X, known = learned.of(X), learned.rows
-            g, queries = ranked(known, g, window_of(k), g.k), ranked(X, queries, window_of(k), queries.k, known)
-        weights = self._weights(propagation, X, g, k, queries, known)
-        their_weights = self._weights(propagation, known, g, k)
-        Z, Z_known = X, known
-        for _ in range(propagation.hops):
-            Z, Z_known = (
-                propagate(weights, queries.indices, Z_known, Z),
-                propagate(their_weights, g.indices, Z_known, Z_known),
-            )
-        return of_length_one(Z)
-
-    def _enhance_by_encoder(self, rows: NDArray[np.float32], g: NeighborGraph | None) -> NDArray[np.float32]:
-        X = apply_metric(rows, self.metric_)
-        if len(X) < 2:
-            return self._encode(X, np.empty((len(X), 0), dtype=int))
-        mapped = self._graph(X) if g is None or self.metric_ is not None else g
-        return self._encode(X, mapped.indices[:, : self._k_for(mapped, mapped)])
-
-    def _encode(
-        self, X: NDArray[np.float32], indices: NDArray[np.integer], probes: NDArray[np.float32] | None = None
-    ) -> NDArray[np.float32]:
-        from kinfolk.nn.encode import encode_all
-
-        assert self.encoder_ is not None
-        return encode_all(self.encoder_, X, indices, probes)
-
-    def _weights(
-        self,
-        propagation: Propagation,
-        X: NDArray[np.float32],
-        g: NeighborGraph,
-        k: int,
-        queries: NeighborGraph | None = None,
-        known: NDArray[np.float32] | None = None,
-    ) -> NDArray[np.float32]:
-        with stage("testing edges", self.show_progress):
-            if self.pretrained or propagation.attention in ("none", "self"):
-                return attention_weights(propagation, self.net_, g, k, queries)
-            return training_free_weights(X, g, k, queries, known)
-
-    def _k_for(self, g: NeighborGraph, plain: NeighborGraph, fitted: bool = False) -> int:
-        """Return k for this graph: chosen anew with "auto", since another set may have classes of another size.
-
-        plain: the graph of the rows before the metric, which makes neighbourhoods look more closed than they are;
-        fitted: it is that of the fit.
-        """
-        if self.k != "auto":
-            k = int(self.k)
-        elif self.encoder_ is not None or (fitted and self.class_size_ is None):
-            k = self.k_
-        else:
-            own = self._choose_k(plain)
-            k = k_after_training(own, self.k_free_, self.k_) if self.trained_ else own
-        return max(1, min(k, g.k))
 
 
 def _labels_of(which: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
