@@ -76,7 +76,7 @@ class Learned(NamedTuple):
         near = np.flatnonzero(np.array(scores) >= max(scores) - NEARLY_BEST)
         start = survey.cuts[int(np.random.default_rng(self.seed).choice(near))]
         groups = [survey.groups(start.labels, 0)]
-        seen, _ = made.describe(groups, survey.cuts, survey.halves, survey.edges, survey.common, survey.witnesses)
+        seen, _ = made.describe(groups, survey.cuts, survey.halves, survey.edges, survey.common)
         return [*survey.cuts, *groups], np.concatenate([survey.seen, seen]), scores + self.points(groups)
 
 

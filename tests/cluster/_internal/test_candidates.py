@@ -86,7 +86,7 @@ def test_sizes_against_counts(survey):
 
 def test_kinship_groups_are_described_like_cuts(survey):
     groups = [survey.groups(survey.cuts[8].labels, 0)]
-    seen, agree = module.describe(groups, survey.cuts, survey.halves, survey.edges, survey.common, survey.witnesses)
+    seen, agree = module.describe(groups, survey.cuts, survey.halves, survey.edges, survey.common)
     assert agree.shape == (1, len(survey.cuts))
     assert seen.shape == (1, COUNT)
     assert seen[0, 2 * OF_HALVES + 3 + KINSHIP] == 1

@@ -37,7 +37,7 @@ ROWS_COMPARED = 1024  # of two clusterings
 HOPS = {BOTH: 2, ENHANCED: 5}  # of the propagation that makes their features
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 FIRST_SOURCE = 21  # of the four columns that say where a candidate comes from
-COUNT = 62
+COUNT = 48
 
 
 class Candidate(NamedTuple):
@@ -100,9 +100,8 @@ def describe(
     halves: tuple[Halves, Halves],
     edges: KinEdges,
     common: float,
-    witnesses: list[Candidate],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what is known of each candidate, (c, 62), and how well it agrees with the cuts of all trees, (c, t).
+    """Return what is known of each candidate, (c, 48), and how well it agrees with the cuts of all trees, (c, t).
 
     halves: of the given and of the enhanced features; common: the mean cosine of any two rows as they were given.
     """
@@ -113,9 +112,7 @@ def describe(
     rest = [(c.height, c.slope, *_sizes(c.labels)) for c in candidates]
     of_halves = [half.describe(candidates) for half in halves]
     everywhere = np.full((len(candidates), 1), common)
-    heard = agreement(candidates, witnesses)
-    most = np.broadcast_to(agreement(trees, witnesses).max(axis=0), heard.shape)
-    seen = np.concatenate([*of_halves, best, own, rest, edges.describe(candidates), everywhere, heard, most], axis=1)
+    seen = np.concatenate([*of_halves, best, own, rest, edges.describe(candidates), everywhere], axis=1)
     return seen.astype(np.float32), agree
 
 

@@ -23,7 +23,7 @@ from kinfolk.cluster._internal.kin_edges import KinEdges, kin_edges
 from kinfolk.cluster._internal.kinship_groups import k_around, kinship_groups
 from kinfolk.cluster._internal.spaces import SCENE_NEIGHBORS, Spaces, centred, only_given, search, spaces_of
 from kinfolk.cluster._internal.views import strangers_of
-from kinfolk.cluster._internal.witnesses import witnesses_of
+from kinfolk.cluster._internal.witnesses import support, witnesses_of
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_features
@@ -64,15 +64,18 @@ class Survey(NamedTuple):
 
     def choose(self, judge: BoostedTrees, seed: int) -> tuple[Candidate, float]:
         """Return the best candidate, and how far it is below the best one possible, as a judge sees it."""
-        score = over_neighboring_cuts(judge(self.seen), made.sources(self.cuts))
+        found = judge(self.seen)
+        score = over_neighboring_cuts(found + support(self.cuts, self.witnesses), made.sources(self.cuts))
         best = self.cuts[most_agreed(score, self.agree)]
         with stage("testing edges and grouping"):
             groups = [self.groups(best.labels, seed)]
-        seen, agree = made.describe(groups, self.cuts, self.halves, self.edges, self.common, self.witnesses)
+        seen, agree = made.describe(groups, self.cuts, self.halves, self.edges, self.common)
         both = [*self.cuts, *groups]
-        score = np.concatenate([score, judge(seen)]) - [violated(c.labels, self.known) for c in both]
+        found = np.concatenate([found, judge(seen)])
+        score = np.concatenate([score, found[-1:] + support(groups, self.witnesses)])
+        score -= [violated(c.labels, self.known) for c in both]
         chosen = most_agreed(score, np.block([[self.agree, agree.T], [agree, np.ones((1, 1))]]))
-        return both[chosen], float(score[chosen])
+        return both[chosen], float(found[chosen])
 
 
 def survey_of(
@@ -116,9 +119,9 @@ def survey_of(
         halves = _halves(spaces)
         edges = kin_edges(g, spaces.k or k_for_features(KinshipNetwork.shipped(), g, seed))
     with stage("asking other methods"):
-        witnesses = witnesses_of(spaces, seed)
+        witnesses = witnesses_of(spaces)
     with stage("comparing clusterings"):
-        seen, agree = made.describe(cuts, cuts, halves, edges, common, witnesses)
+        seen, agree = made.describe(cuts, cuts, halves, edges, common)
     return Survey(
         copy_of, rows, inner, X, near, spaces, halves, edges, common, witnesses, merges, cuts, seen, agree, distance
     )

@@ -1,49 +1,50 @@
-"""Clusterings by other methods, which err in other ways than trees do: whom they agree with is likelier right.
+"""Two other methods, which err in other ways than trees do: whom they agree with is likelier right.
 
-    groups of the kinship graph at k = 8, 16, 32, 64        communities of one size
-    G-cut by the map equation, of the rows and enhanced     components, wherever their gaps are
-    HDBSCAN                                                 dense regions
+    G-cut by the map equation       components, wherever their gaps are
+    HDBSCAN                         dense regions
 
-None of them is good everywhere, and none has to be: the judge learns from generated sets when which of them is right.
+Neither is good everywhere. A candidate i is supported by the one that agrees with it best,
+
+    support_i = max over w of  F(i, w) (1 - t_w),     t_w = the larger of F(w, all alone) and F(w, one cluster)
+
+so that a witness that found next to nothing, or everything in one, has little to say. Support is added to what the
+judge predicts as it is; it was weighed on the training parts of real sets. As facts from which the judge learns, these
+and groups of the kinship graph cost 3 points there: generated sets do not show when to believe them.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk._core.threads import deal
-from kinfolk.cluster._internal.candidates import Candidate
-from kinfolk.cluster._internal.kinship_groups import kinship_groups
+from kinfolk.cluster._internal.candidates import RAW, Candidate, agreement
 from kinfolk.cluster._internal.spaces import Spaces
 from kinfolk.cluster.gcut import GCut
 from kinfolk.cluster.hdbscan import HDBSCAN
-from kinfolk.kinship.edge_tests import WINDOW
-from kinfolk.neighbors import NeighborGraph
 
-GROUP_SIZES = (8, 16, 32, 64)  # k of the kinship groups
-NEIGHBORS = 80  # that G-cut and HDBSCAN read, as by themselves
-COUNT = len(GROUP_SIZES) + 3
+NEIGHBORS = 80  # that both read, as by themselves
+METHODS = (GCut, HDBSCAN)
 
 
-def witnesses_of(spaces: Spaces, seed: int) -> list[Candidate]:
-    """Return the clusterings (n,) of all witnesses; a row that one of them leaves out is alone there."""
-    plain, enhanced = spaces.graph.restrict(min(NEIGHBORS, spaces.graph.k)), spaces.nearest(NEIGHBORS)
-    most = max(1, enhanced.k // WINDOW)
+def witnesses_of(spaces: Spaces) -> list[Candidate]:
+    """Return the clusterings (n,) of both; a row that one of them leaves out is alone there."""
+    g = spaces.graph.restrict(min(NEIGHBORS, spaces.graph.k))
+    found = deal(lambda method: method(k=g.k).fit_predict(g), METHODS)
+    return [Candidate(_all_in_clusters(labels), RAW) for labels in found]
 
-    def groups(k: int) -> NDArray[np.integer]:
-        k = min(k, most)
-        return kinship_groups(spaces.nearest(WINDOW * k), k, seed)
 
-    def by(method: GCut | HDBSCAN, g: NeighborGraph) -> NDArray[np.integer]:
-        return method.set_params(k=g.k).fit_predict(g)
+def support(candidates: list[Candidate], witnesses: list[Candidate]) -> NDArray[np.float32]:
+    """Return the support of each candidate, (c,), from 0 to 1.
 
-    tasks: list[Callable[[], NDArray[np.integer]]] = [partial(groups, k) for k in GROUP_SIZES]
-    tasks += [partial(by, GCut(), plain), partial(by, GCut(), enhanced), partial(by, HDBSCAN(), plain)]
-    return [Candidate(_all_in_clusters(labels), -1) for labels in deal(lambda task: task(), tasks)]
+    >>> pairs, alone = Candidate(np.array([0, 0, 1, 1]), RAW), Candidate(np.arange(4), RAW)
+    >>> support([pairs], [pairs]).round(2), support([alone], [alone])
+    (array([0.42], dtype=float32), array([0.], dtype=float32))
+    """
+    n = len(witnesses[0].labels)
+    trivial = [Candidate(np.arange(n), RAW), Candidate(np.zeros(n, dtype=np.int64), RAW)]
+    found = 1 - agreement(trivial, witnesses).max(axis=0)
+    return np.asarray((agreement(candidates, witnesses) * found).max(axis=1))
 
 
 def _all_in_clusters(labels: NDArray[np.integer]) -> NDArray[np.int64]:
