@@ -59,6 +59,7 @@ CONSTANTS = [
         "kinship.choose_k", "FULL_CLASS", "kin count, of 1 or its peak, up to which k is not larger than a class", SIZES
     ),
     Constant("kinship.choose_k", "SURE", "kin count that some k must reach to show a class", SIZES),
+    Constant("kinship.choose_k", "VALLEY", "of an earlier kin count, below which a rise shows families", SIZES),
     Constant("kinship.choose_k", "ROWS_PER_NEIGHBOR", "rows of the set for each neighbour", SIZES),
     Constant("kinship.edge_probabilities", "SCALES_AROUND_K", "scales at which edges are judged, of k", LABEL_FREE),
     Constant(

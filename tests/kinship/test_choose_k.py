@@ -87,6 +87,7 @@ def of_counts(monkeypatch, count, n: int, k: int) -> tuple[int, list[int]]:
         ([1.4, 0.9, 1.0, 0.5], 13),  # the last crossing: fuller again counts
         ([1.4, 0.6, 0.5, 0.96], 4),  # beyond a valley are families
         ([1.4, 1.3, 0.99, 1.4], 12),
+        ([1.2, 1.15, 1.0, 1.2], 24),  # not deep enough
         ([0.9, 0.9, 0.9, 0.87], 24),  # never full: 0.95 of the most there is
         ([0.9, 0.94, 0.9, 0.7], 12),
         ([0.5, 0.8, 0.94, 0.94 * 0.9], 17),

@@ -32,9 +32,8 @@ FEWEST_ROWS = 60  # of a ranking; below it the curves are too rough to read
 K_OF_FEW_ROWS = 4
 
 FULL_CLASS = 0.95  # features: the kin count, of 1 or its peak, up to which k is not larger than a class
-SURE = (
-    0.9  # features: a kin count that stays below shows no classes; one that falls below this share and rises, families
-)
+SURE = 0.9  # features: a kin count that stays below shows no classes
+VALLEY = 0.8  # features: of an earlier count; families of look-alikes fall to 0.64 to 0.77, real sets to 0.86
 ROWS_PER_NEIGHBOR = 40  # features: k is at most a 40th of the rows; few rows say little about the size of small classes
 
 SAME_SIZE = 2.0  # up to this ratio two k count as estimates of the same size
@@ -86,8 +85,8 @@ def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
     k is at most a 40th of the rows, and larger ones are not looked at: on sets with classes of very different sizes the
     count follows the large ones, and the rows of the small ones would become means of strangers. Features of small sets
     with few, even classes gain less by that. Where the count stays below 1, the level is 0.95 of the largest one; where
-    it stays below 0.9, nothing shows how large classes are, and k is 2. Where it falls below 0.9 of an earlier one and
-    rises as much again, the larger k count families of classes that look alike, and k ends in the valley. Near copies
+    it stays below 0.9, nothing shows how large classes are, and k is 2. Where it falls below 0.8 of an earlier one and
+    rises by a tenth again, the larger k count families of classes that look alike, and k ends in the valley. Near copies
     should count once (`kinfolk.neighbors.copies`).
 
     >>> import kinfolk as kf
@@ -152,14 +151,14 @@ def k_for_labelled(classes: NDArray[np.integer]) -> int:
 
 
 def _first_valley(counts: NDArray[np.float64]) -> int:
-    """Return the bottom of the first valley between higher counts (c,), or the last place without one.
+    """Return the bottom of the first deep valley of the counts (c,), or the last place without one.
 
-    >>> _first_valley(np.array([1.2, 1.3, 1.0, 0.9, 1.2])), _first_valley(np.array([1.2, 1.15, 1.2, 1.1, 0.9]))
+    >>> _first_valley(np.array([1.2, 1.3, 1.0, 0.9, 1.1])), _first_valley(np.array([1.2, 1.15, 1.0, 1.2, 0.9]))
     (3, 4)
     """
     before = np.maximum.accumulate(counts)
     after = np.maximum.accumulate(counts[::-1])[::-1]
-    inside = np.flatnonzero(counts < SURE * np.minimum(before, after))
+    inside = np.flatnonzero((counts < VALLEY * before) & (counts < SURE * after))
     if not len(inside):
         return len(counts) - 1
     rises = np.flatnonzero(np.diff(counts[inside[0] :]) > 0)
