@@ -86,8 +86,8 @@ def k_for_features(net: KinshipNetwork, g: NeighborGraph, seed: int = 0) -> int:
     count follows the large ones, and the rows of the small ones would become means of strangers. Features of small sets
     with few, even classes gain less by that. Where the count stays below 1, the level is 0.95 of the largest one; where
     it stays below 0.9, nothing shows how large classes are, and k is 2. Where it falls below 0.8 of an earlier one and
-    rises by a tenth again, the larger k count families of classes that look alike, and k ends in the valley. Near copies
-    should count once (`kinfolk.neighbors.copies`).
+    rises by a tenth again, the larger k count families of classes that look alike, and k ends in the valley. Near
+    copies should count once (`kinfolk.neighbors.copies`).
 
     >>> import kinfolk as kf
     >>> rows = np.eye(60).repeat(11, axis=0) + 0.1 * np.random.default_rng(0).random((660, 60))  # 60 classes of eleven
