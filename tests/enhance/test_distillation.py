@@ -138,3 +138,18 @@ def test_real_sets_gain(shared_data, name, least):
     e = quiet().fit(X)
     with_map, without = e.transform(X), plain(e).transform(X)
     assert mean_average_precision(with_map, y) > mean_average_precision(without, y) + least
+
+
+def test_a_row_is_mapped_to_the_same_bits_alone_and_among_others(noisy):
+    X, _ = noisy
+    learned = distil(X, X, kf.knn_graph(X, 40, show_progress=False).indices)
+    np.testing.assert_array_equal(np.concatenate([learned.of(X[i : i + 1]) for i in range(300)]), learned.rows[:300])
+
+
+def test_a_row_of_the_reference_is_enhanced_alone_as_in_a_batch():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(30, 16)).repeat(20, axis=0) + 0.3 * rng.normal(size=(600, 16))).astype(np.float32)
+    e = quiet().fit(X)
+    batch = e.transform(X[:30], reference=X)
+    alone = np.concatenate([e.transform(X[i : i + 1], reference=X) for i in range(30)])
+    np.testing.assert_allclose(alone, batch, atol=2e-6)

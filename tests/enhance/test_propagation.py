@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.enhance.propagation import Propagation, attention_weights, propagate, training_free_weights, weigh
+from kinfolk.enhance.propagation import (
+    Propagation,
+    after_hops,
+    after_hops_among,
+    attention_weights,
+    propagate,
+    training_free_weights,
+    weigh,
+)
 from kinfolk.features import unit_rows
 from kinfolk.kinship import KinshipNetwork, edge_tests
 from kinfolk.neighbors import NeighborGraph
@@ -183,3 +191,21 @@ def test_what_cannot_be_is_refused():
         Propagation("cosine")
     with pytest.raises(kf.InputError, match="hops must be a whole number"):
         Propagation(hops=0)
+
+
+def test_hops_among_known_rows_against_matrices():
+    rng = np.random.default_rng(0)
+    known, X = rng.standard_normal((20, 5)).astype(np.float32), rng.standard_normal((3, 5)).astype(np.float32)
+    near, theirs = rng.integers(0, 20, (3, 4)).astype(np.int32), rng.integers(0, 20, (20, 4)).astype(np.int32)
+    weights, their_weights = rng.random((3, 5), dtype=np.float32), rng.random((20, 5), dtype=np.float32)
+    A = np.zeros((23, 23))
+    for rows, w, offset in ((near, weights, 20), (theirs, their_weights, 0)):
+        for i, row in enumerate(rows):
+            A[offset + i, offset + i] += w[i, 0]
+            np.add.at(A[offset + i], row, w[i, 1:])
+    expected = (np.linalg.matrix_power(A, 3) @ np.concatenate([known, X]))[20:]
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = after_hops_among(3, weights, near, X, their_weights, theirs, known)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    alone = after_hops(3, their_weights, theirs, known)
+    np.testing.assert_allclose(alone, (np.linalg.matrix_power(A, 3) @ np.concatenate([known, X]))[:20], rtol=1e-4)

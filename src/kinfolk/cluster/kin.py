@@ -45,6 +45,7 @@ from kinfolk.cluster._internal.membership import membership, whole
 from kinfolk.cluster._internal.spaces import (
     Spaces,
     centred,
+    in_space,
     side_by_side,
 )
 from kinfolk.cluster._internal.survey import Survey, survey_of
@@ -176,16 +177,11 @@ class Kin(Clusterer):
         _, unit, spaces, source, _ = self._distinct
         if spaces is None:
             return new
-        C = centred(new, spaces.mean)
-        C = C if spaces.learned is None else spaces.learned.of(C)
-        if source == made.RAW:
-            return C
-        hops = made.HOPS[source]
         e = self.enhancer
-        if not isinstance(e, GraphEnhancer):
-            e = GraphEnhancer(spaces.k, hops=hops, random_state=self.random_state).fit(UnitRows(unit))
+        if source == made.RAW or spaces.k or not isinstance(e, GraphEnhancer):
+            return in_space(new, spaces, source)
         Z = e.transform(UnitRows(new), reference=UnitRows(unit), nearest_scale=False)
-        return Z if source == made.ENHANCED else side_by_side(C, Z)
+        return Z if source == made.ENHANCED else side_by_side(centred(new, spaces.mean), Z)
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -12,7 +12,13 @@ from kinfolk._core.progress import stage
 from kinfolk._core.rows import of_length_one
 from kinfolk.enhance._settings import wants_subgraphs
 from kinfolk.enhance.distillation import Distilled, distil, k_to_learn_from, strength
-from kinfolk.enhance.propagation import Propagation, after_hops, attention_weights, propagate, training_free_weights
+from kinfolk.enhance.propagation import (
+    Propagation,
+    after_hops,
+    after_hops_among,
+    attention_weights,
+    training_free_weights,
+)
 from kinfolk.enhance.with_labels import apply_metric
 from kinfolk.features import UnitRows
 from kinfolk.kinship import choose_k
@@ -70,13 +76,7 @@ def enhance_against(
         g, queries = ranked(known, g, window_of(k), g.k), ranked(X, queries, window_of(k), queries.k, known)
     weights = _weights(e, propagation, X, g, k, queries, known)
     their_weights = _weights(e, propagation, known, g, k)
-    Z, Z_known = X, known
-    for _ in range(propagation.hops):
-        Z, Z_known = (
-            propagate(weights, queries.indices, Z_known, Z),
-            propagate(their_weights, g.indices, Z_known, Z_known),
-        )
-    return of_length_one(Z)
+    return after_hops_among(propagation.hops, weights, queries.indices, X, their_weights, g.indices, known)
 
 
 def distinct(

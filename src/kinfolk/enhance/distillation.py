@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kinfolk._core.kernels import kernel, over_spans
 from kinfolk._core.rows import of_length_one
 from kinfolk._core.threads import deal
 
@@ -31,7 +32,7 @@ STEPS, RATE = 60, 2e-3  # 300 steps of a sixth of the rate are level
 MAPS = 2  # whose mean is taken, one a core
 STRONGEST = 0.5  # half of the way, so that a set whose hops went wrong is not led further astray
 ROWS_PER_DIMENSION = 10  # for half of that
-FEWEST = 3  # rows a dimension: with fewer the strength would be below 0.05
+FEWEST = 5  # rows a dimension: with fewer the strength would be below 0.1, and learning takes as long
 
 
 class Distilled(NamedTuple):
@@ -47,7 +48,7 @@ class Distilled(NamedTuple):
         >>> half.of(np.eye(2, dtype=np.float32)).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        return of_length_one(X @ self.map, X)
+        return _by(self.map, X)
 
 
 def distil(
@@ -72,13 +73,33 @@ def distil(
     learned = deal(lambda number: _learn(given, found, near, (seed, number)), range(MAPS))
     identity = np.eye(X.shape[1], dtype=np.float32)
     moved = identity + np.float32(s) * (np.mean(learned, axis=0, dtype=np.float32) - identity)
-    return Distilled(moved, of_length_one(X @ moved, X))
+    return Distilled(moved, _by(moved, X))
+
+
+def _by(W: NDArray[np.float32], X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows X (n, d) of length one by the map.
+
+    BLAS rounds a row otherwise among many than alone, and a row would no longer tie with itself among those that were
+    mapped before: this product gives a row the same bits anywhere.
+    """
+    given, moved = np.ascontiguousarray(X), np.zeros_like(X)
+    over_spans(lambda first, last: _product(given[first:last], W, moved[first:last]), len(X))
+    return of_length_one(moved, X)
+
+
+@kernel(fastmath={"contract"})
+def _product(X: NDArray[np.float32], W: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    for i in range(X.shape[0]):
+        for c in range(X.shape[1]):
+            x = X[i, c]
+            for e in range(W.shape[1]):
+                out[i, e] += x * W[c, e]
 
 
 def strength(n: int, d: int) -> float:
     """Return s for n rows of d dimensions.
 
-    >>> strength(100, 64), strength(640, 64), round(strength(10**6, 64), 3)
+    >>> strength(300, 64), strength(640, 64), round(strength(10**6, 64), 3)
     (0.0, 0.25, 0.5)
     """
     return 0.0 if n < FEWEST * d else STRONGEST * n**2 / (n**2 + (ROWS_PER_DIMENSION * d) ** 2)

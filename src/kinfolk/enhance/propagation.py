@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from kinfolk._core.checks import MOST_HOPS, check_choice, check_number, check_whole
 from kinfolk._core.errors import InputError
 from kinfolk._core.kernels import kernel, over_spans
+from kinfolk._core.rows import of_length_one
 from kinfolk.kinship.edge_probabilities import probability_blocks, scales_around, window_of
 from kinfolk.kinship.network import KinshipNetwork
 from kinfolk.neighbors import NeighborGraph
@@ -175,6 +176,33 @@ def after_hops(
     for _ in range(hops):
         X = propagate(weights, indices, X, X)
     return X
+
+
+def after_hops_among(
+    hops: int,
+    weights: NDArray[np.float32],
+    indices: NDArray[np.int32],
+    X: NDArray[np.float32],
+    their_weights: NDArray[np.float32],
+    their_indices: NDArray[np.int32],
+    known: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Return rows X (m, d) after hops among known rows (n, d), which hop as if they were alone; of length one.
+
+    Shapes: weights (m, 1 + w) and indices (m, w) of the rows among the known ones; theirs of (n, ...) rows.
+
+    >>> X = np.eye(2, dtype=np.float32)
+    >>> A, near = np.full((1, 2), 0.5, dtype=np.float32), np.array([[1]], dtype=np.int32)
+    >>> still = np.array([[1, 0], [1, 0]], dtype=np.float32), np.zeros((2, 1), dtype=np.int32)
+    >>> after_hops_among(1, A, near, X[:1], *still, X).round(2)
+    array([[0.71, 0.71]], dtype=float32)
+    """
+    for _ in range(hops):
+        X, known = (
+            propagate(weights, indices, known, X),
+            propagate(their_weights, their_indices, known, known),
+        )
+    return of_length_one(X)
 
 
 @kernel(fastmath=True)

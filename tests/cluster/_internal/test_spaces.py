@@ -14,7 +14,7 @@ from kinfolk.neighbors.copies import NEIGHBORS, near_copies
 
 @pytest.fixture(scope="module")
 def faces():
-    everyone = unit_rows(kf.datasets.celeb_like(15, seed=0))
+    everyone = unit_rows(kf.datasets.celeb_like(15, dim=64, seed=0))
     g = kf.knn_graph(everyone, NEIGHBORS, show_progress=False)
     unit = everyone[near_copies(g.indices, g.similarities)[0]]  # copies are one row before features are enhanced
     mean = unit.mean(axis=0)
@@ -89,3 +89,14 @@ def test_a_large_set_is_searched_approximately(faces, monkeypatch):
     g = module.search(C, 0)
     assert g.recall >= module.RECALL
     assert len(g) == len(C)
+
+
+@pytest.mark.parametrize("kind", [RAW, BOTH, ENHANCED])
+def test_new_rows_are_made_as_the_fitted_ones(faces, kind):
+    unit, _, _, found = faces
+    again = module.in_space(unit[:50], found, kind)
+    np.testing.assert_allclose(np.linalg.norm(again, axis=1), 1, atol=1e-5)
+    least = {RAW: 1 - 1e-6, BOTH: 0.99, ENHANCED: 0.98}[kind]  # a row meets itself among its neighbours
+    assert np.einsum("nd,nd->n", again, found.features[kind][:50]).mean() > least
+    one = np.concatenate([module.in_space(unit[i : i + 1], found, kind) for i in range(9)])
+    np.testing.assert_allclose(one, again[:9], atol=1e-5)

@@ -19,10 +19,11 @@ from kinfolk._core.rows import of_length_one
 from kinfolk.cluster._internal.candidates import BOTH, ENHANCED, HOPS, RAW
 from kinfolk.enhance import GraphEnhancer
 from kinfolk.enhance.distillation import Distilled, distil, k_to_learn_from, strength
-from kinfolk.enhance.propagation import Propagation, after_hops, attention_weights
+from kinfolk.enhance.propagation import Propagation, after_hops, after_hops_among, attention_weights
 from kinfolk.features import UnitRows
 from kinfolk.kinship import KinshipNetwork
 from kinfolk.kinship.choose_k import k_for_features, neighbors_to_choose
+from kinfolk.kinship.edge_probabilities import window_of
 from kinfolk.neighbors import NeighborGraph, knn_graph
 from kinfolk.neighbors.ranked import ranked
 
@@ -117,6 +118,23 @@ def spaces_of(
         C, g = learned.rows, ranked(learned.rows, g, g.k, g.k)
     few, Z = _after_hops(C, g, k)
     return _spaces(C, few, Z, g, mean, k)._replace(learned=learned)
+
+
+def in_space(new: NDArray[np.float32], spaces: Spaces, source: int) -> NDArray[np.float32]:
+    """Return new rows (m, d) of length one, as they were given, as features of one kind: as the fitted rows were made.
+
+    Only where the features come from the propagation, or are the given ones.
+    """
+    C = centred(new, spaces.mean)
+    C = C if spaces.learned is None else spaces.learned.of(C)
+    if source == RAW:
+        return C
+    known, k, g = spaces.features[RAW], spaces.k, spaces.graph
+    queries = knn_graph(UnitRows(known), min(window_of(k), len(known)), queries=UnitRows(C), show_progress=False)
+    settings, net = Propagation(nearest=False), KinshipNetwork.shipped()
+    weights, theirs = attention_weights(settings, net, g, k, queries), attention_weights(settings, net, g, k)
+    Z = after_hops_among(HOPS[source], weights, queries.indices, C, theirs, g.indices, known)
+    return Z if source == ENHANCED else side_by_side(C, Z)
 
 
 def _after_hops(C: NDArray[np.float32], g: NeighborGraph, k: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
