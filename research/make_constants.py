@@ -77,8 +77,8 @@ CONSTANTS = [
     Constant("enhance.distillation", "LARGEST_K", "largest k of the hops that rows learn from", SIZES),
     Constant("enhance.distillation", "SHARPNESS_FOUND", "temperature of what the hops found", SIZES),
     Constant("enhance.distillation", "SHARPNESS_LEARNED", "temperature of what the map makes", SIZES),
-    Constant("enhance.distillation", "STEPS", "training steps of the map", SIZES),
-    Constant("enhance.distillation", "RATE", "learning rate of the map", SIZES),
+    Constant("enhance.distillation", "MAP_STEPS", "training steps of the map", SIZES),
+    Constant("enhance.distillation", "MAP_RATE", "learning rate of the map", SIZES),
     Constant("enhance.distillation", "STRONGEST", "strength of the map for many rows", SIZES),
     Constant("enhance.distillation", "ROWS_PER_DIMENSION", "rows for half of that strength", SIZES),
     Constant("enhance.with_labels", "TEMPERATURES", "of the contrastive loss", HALVES, "supervised"),
@@ -228,10 +228,13 @@ loses most. As they are: {before}.
 |---|---|---|---|---|---|---|
 {free}
 
-The first three choose [k](enhance.md#how-it-works): the largest one whose 2 k nearest neighbours hold `FULL_CLASS` k
+The first four choose [k](enhance.md#how-it-works): the largest one whose 2 k nearest neighbours hold `FULL_CLASS` k
 kin, or that share of the most there are where they never hold k; at most one for every `ROWS_PER_NEIGHBOR` rows; and 2
 where no k reaches `SURE`. `FULL_CLASS` at double is 1, the weight of a one-way edge 0.4. `SCALES_AROUND_K` moves both
-scales, 0.6 and 1.2.
+scales, 0.6 and 1.2. Where the count falls below `VALLEY` of an earlier one and rises again, larger k are left out.
+`enhance.distillation` is the map that rows learn; `MAP_STEPS` and `MAP_RATE` move it together.
+
+A dash is not measured yet.
 
 ## With labels
 

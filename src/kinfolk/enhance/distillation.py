@@ -28,7 +28,7 @@ from kinfolk._core.threads import deal
 SHARPNESS_FOUND, SHARPNESS_LEARNED = 0.2, 0.15  # temperatures of q and p; twice and half cost 0.1 to 0.4 points of mAP
 LARGEST_K = 16  # of the hops it learns from; 24 is level on real sets, the k of a class costs re-ID sets up to 9 points
 SEEDS, NEIGHBORS = 16, 32  # a batch: some rows and their nearest
-STEPS, RATE = 60, 2e-3  # 300 steps of a sixth of the rate are level
+MAP_STEPS, MAP_RATE = 60, 2e-3  # 300 steps of a sixth of the rate are level
 MAPS = 2  # whose mean is taken, one a core
 STRONGEST = 0.5  # half of the way, so that a set whose hops went wrong is not led further astray
 ROWS_PER_DIMENSION = 10  # for half of that
@@ -130,13 +130,13 @@ def _learn(
     rng = np.random.default_rng(seed)
     W = np.eye(X.shape[1], dtype=np.float32)
     mean, square = np.zeros_like(W), np.zeros_like(W)
-    for step in range(STEPS):
+    for step in range(MAP_STEPS):
         seeds = rng.choice(len(X), min(SEEDS, len(X)), replace=False)
         batch = np.unique(np.append(seeds, near[seeds]))
         g = gradient(X[batch], _softmax(Z[batch], SHARPNESS_FOUND), W)
         mean = np.float32(0.9) * mean + np.float32(0.1) * g
         square = np.float32(0.999) * square + np.float32(0.001) * g**2
-        rate = RATE * (1 + np.cos(np.pi * step / STEPS)) / 2 / (1 - 0.9 ** (step + 1))
+        rate = MAP_RATE * (1 + np.cos(np.pi * step / MAP_STEPS)) / 2 / (1 - 0.9 ** (step + 1))
         W -= np.float32(rate) * mean / (np.sqrt(square / np.float32(1 - 0.999 ** (step + 1))) + np.float32(1e-8))
     return W
 

@@ -18,7 +18,7 @@ from kinfolk.cluster._internal.halves import Halves
 from kinfolk.cluster._internal.judge import Judge
 from kinfolk.cluster._internal.views import View, similarity_to_clusters, strangers_of
 
-LESS_CLEAR = -0.4  # in log odds, learned features beside generated ones: from the training parts of four real sets
+LESS_CLEAR = -0.85  # in log odds, learned features beside generated ones: from the training parts of four real sets
 NEAREST = (1, 4, 16, 64)
 COUNT = 28
 
