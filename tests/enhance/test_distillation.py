@@ -131,7 +131,9 @@ def test_forms_that_are_compared_with_peers_distil_nothing(parameters):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("market1501", 0.01), ("omniglot", 0.002), ("clinc150", 0.003), ("banking77", -0.002)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("market1501", 0.01), ("omniglot", 0.002), ("clinc150", 0.003), ("banking77", -0.002)]
+)
 def test_real_sets_gain_or_hardly_change(shared_data, name, least):
     fs = kf.load(shared_data / f"{name}.npz").part("train")
     X, y = fs.features, fs.labels
