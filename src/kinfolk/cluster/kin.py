@@ -10,7 +10,8 @@ r"""Kin: the recommended clusterer. Nothing to set, no labels, classes of any si
    clusters of the best cut.
 3. Two halves of the features grow trees of their own (`kinfolk.cluster._internal.halves`): clusters that both find
    alike are no accident. From that, from the tests of edges, from the sizes of clusters and from how well the trees
-   agree, a judge that was trained on generated sets predicts how good each candidate is. The one that agrees best with
+   agree, a judge that was trained on generated sets predicts how good each candidate is; what G-cut and HDBSCAN find
+   alike gains (`kinfolk.cluster._internal.witnesses`). The one that agrees best with
    the likely ones is taken (`kinfolk.cluster._internal.judge`), and changed where a user knows better
    (`kinfolk.cluster._internal.corrections`). There is no threshold to guess.
 4. One tree goes through the chosen clusters (`kinfolk.cluster._internal.tree`); each row gets the probability that it

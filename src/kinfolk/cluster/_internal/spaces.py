@@ -1,6 +1,6 @@
 """The features in which Kin grows its trees, from one search for neighbours.
 
-    given     C, the rows less their mean, of length one
+    given     C, the rows less their mean, of length one, by the map that they learn (`kinfolk.enhance.distillation`)
     enhanced  Z = A^5 C, of length one (`kinfolk.enhance.propagation`), or what a fitted enhancer makes of the rows
     both      C and A^2 C side by side: their similarity is the mean of both, so that a k too large for small classes
               does less harm
